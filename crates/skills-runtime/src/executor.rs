@@ -428,6 +428,7 @@ impl Executor {
         let sandbox = self.check_startable(&plan, &missing)?;
         // From here on the record is redacted, whether the run is denied, fails or succeeds.
         record.redactor = plan.redactor();
+        self.request_required_keys(&mut plan, &sandbox).await?;
         let mut packages = self.find_packages(&mut plan).await?;
         let (authorization, content) = self
             .authorize_with_packages(&mut plan, &mut packages, record)

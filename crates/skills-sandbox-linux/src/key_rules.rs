@@ -38,6 +38,17 @@ pub(crate) fn check_readable(current_dir: &Path, keys: &KeyFiles) -> Result<(), 
     }
 }
 
+/// Checks whether Landlock can withhold the keys in granted directories. With namespaces it does not
+/// have to.
+pub(crate) fn check_rules(grants: &Grants, isolation: IsolationLevel) -> Result<(), SandboxError> {
+    if isolation != IsolationLevel::Landlock {
+        return Ok(());
+    }
+    let keys = find_keys(grants, isolation)?;
+    let rules = grants.files().iter().map(PathRule::of_grant).collect();
+    without_keys(rules, &keys).map(drop)
+}
+
 /// Replaces each rule for a directory with withheld files by rules for what is beside them: Landlock
 /// only adds access, so a rule for the directory would include them.
 ///
@@ -60,7 +71,10 @@ pub(crate) fn without_keys(
         added: 0,
     };
     for rule in rules {
-        split.add(rule)?;
+        let path = rule.path.clone();
+        if !split.add(rule)? {
+            return Err(too_many_rules(&path, keys));
+        }
     }
     Ok(split.rules)
 }
@@ -73,10 +87,11 @@ struct RuleSplit<'a> {
 }
 
 impl RuleSplit<'_> {
-    fn add(&mut self, rule: PathRule) -> Result<(), SandboxError> {
+    /// Returns false if there are too many rules.
+    fn add(&mut self, rule: PathRule) -> Result<bool, SandboxError> {
         if rule.is_exception() || !self.keys.has_below(&rule.path) {
             self.rules.push(rule);
-            return Ok(());
+            return Ok(true);
         }
         for name in list(&rule.path)? {
             let path = rule.path.join(name);
@@ -85,20 +100,20 @@ impl RuleSplit<'_> {
                 continue;
             }
             self.added += 1;
-            if self.added > MAX_RULES {
-                return Err(too_many_rules(&rule.path));
-            }
-            self.add(PathRule {
+            let rule = PathRule {
                 path,
                 access: rule.access,
                 symlinks: SymlinkPolicy::Reject,
-            })?;
+            };
+            if self.added > MAX_RULES || !self.add(rule)? {
+                return Ok(false);
+            }
         }
         self.rules.push(PathRule {
             access: of_directory(rule.access),
             ..rule
         });
-        Ok(())
+        Ok(true)
     }
 }
 
@@ -122,13 +137,16 @@ fn list(directory: &Path) -> Result<Vec<PathBuf>, SandboxError> {
         .collect()
 }
 
-fn too_many_rules(directory: &Path) -> SandboxError {
-    SandboxError::rejected(
+fn too_many_rules(directory: &Path, keys: &KeyFiles) -> SandboxError {
+    let required = keys.iter().map(|(path, _)| path);
+    let required = required.filter(|path| path.starts_with(directory));
+    SandboxError::keys_required(
         "linux",
         format!(
             "`{}` holds files that may hold keys beside more than {MAX_RULES} others, too many for Landlock; grant narrower directories or the files with keys, or allow user namespaces",
             directory.display()
         ),
+        required.map(Path::to_owned).collect(),
     )
 }
 
@@ -189,6 +207,24 @@ mod tests {
         /w Create
         /w/a Write
         ");
+    }
+
+    #[test]
+    fn keys_beside_too_many_files_are_required() {
+        let directory = tempfile::tempdir().unwrap();
+        let workspace = directory.path().canonicalize().unwrap();
+        fs::create_dir(workspace.join("many")).unwrap();
+        fs::write(workspace.join("many/.env"), "").unwrap();
+        for number in 0..=MAX_RULES {
+            fs::write(workspace.join(format!("many/{number}")), "").unwrap();
+        }
+        let request = Request::for_host_command(&workspace);
+        let Authorization::Granted(grants) = Policy::default().authorize(&request) else {
+            panic!("reading is allowed by default")
+        };
+        check_rules(&grants, IsolationLevel::Namespaces).unwrap();
+        let error = check_rules(&grants, IsolationLevel::Landlock).unwrap_err();
+        assert_eq!(error.required_keys(), [workspace.join("many/.env")]);
     }
 
     #[test]

@@ -2,6 +2,8 @@
 
 use std::path::PathBuf;
 
+use skills_policy::{Access, FileGrant};
+
 use crate::isolation::IsolationLevel;
 
 /// Host facts that a plan depends on: the isolation level and where the scratch space is. A test
@@ -42,6 +44,14 @@ impl PathRule {
             access,
             symlinks: SymlinkPolicy::Reject,
         }
+    }
+
+    pub(crate) fn of_grant(file: &FileGrant) -> Self {
+        let access = match file.access() {
+            Access::ReadWrite => PathAccess::Write,
+            _ => PathAccess::Read,
+        };
+        Self::granted(file.path(), access)
     }
 
     /// Returns true for a rule that takes access from a path instead of giving any.

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use skills_egress::ProxyEndpoint;
-use skills_policy::{Access, FileGrant, Grants, NetworkGrant, ResourceLimits, SpawnGrant};
+use skills_policy::{FileGrant, Grants, NetworkGrant, ResourceLimits, SpawnGrant};
 use skills_process::{KeyFiles, MemoryRlimit, ProgramFinder, ProtectedEntries, ResolvedProgram};
 use skills_sandbox::{Environment, Job, Program, Quota, SandboxError};
 
@@ -482,7 +482,7 @@ fn build_path_rules(
     context: &PlanContext,
 ) -> Vec<PathRule> {
     // The first rule is the directory of the program, which `RootFsPlan` keeps read-only.
-    let mut rules: Vec<PathRule> = grants.files().iter().map(grant_rule).collect();
+    let mut rules: Vec<PathRule> = grants.files().iter().map(PathRule::of_grant).collect();
     // With namespaces the scratch directory is a file system in memory, not a path of the host.
     if context.isolation != IsolationLevel::Namespaces {
         rules.push(PathRule::system(&context.scratch_path, PathAccess::Write));
@@ -497,14 +497,6 @@ fn build_path_rules(
     rules.extend(device_rules());
     rules.extend(spawn_rules(grants, program_finder));
     rules
-}
-
-fn grant_rule(file: &FileGrant) -> PathRule {
-    let access = match file.access() {
-        Access::ReadWrite => PathAccess::Write,
-        _ => PathAccess::Read,
-    };
-    PathRule::granted(file.path(), access)
 }
 
 fn system_rules(paths: &[&'static str], access: PathAccess) -> impl Iterator<Item = PathRule> {

@@ -26,6 +26,7 @@ use crate::home_files;
 use crate::host_support::unsupported;
 use crate::host_support::{HostSupport, host_support};
 use crate::isolation::{IsolationLevel, IsolationMode};
+use crate::key_rules::check_rules;
 use crate::name_server::{NameServer, with_names};
 use crate::observer::{Observer, observed, refusals};
 use crate::path_rule::PlanContext;
@@ -575,6 +576,8 @@ impl Sandbox for LinuxSandbox {
     fn check_grants(&self, grants: &Grants) -> Result<(), SandboxError> {
         let isolation = self.host_support.isolation_level(self.isolation_mode)?;
         check_grants(grants, isolation)?;
+        // Not part of the other checks: a plan searches for the keys in any case.
+        check_rules(grants, isolation)?;
         if has_hosts(grants) {
             let network = self.host_support.network()?;
             network.as_ref().map_err(network_error)?;

@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 use std::io;
+use std::path::PathBuf;
 
 /// An error before the program was started: nothing ran. A failing program is not an error but a
 /// [`RunOutput`](crate::RunOutput). [`kind`](Self::kind) is for branching, [`hint`](Self::hint)
@@ -64,6 +65,22 @@ impl SandboxError {
         Repr::HostRequired { backend, interface }.into()
     }
 
+    /// Creates the error of a backend that can run with these grants only if files that may hold keys
+    /// are granted too, since it cannot withhold them.
+    #[must_use]
+    pub fn keys_required(
+        backend: &'static str,
+        reason: impl Into<Cow<'static, str>>,
+        keys: Vec<PathBuf>,
+    ) -> Self {
+        Repr::KeysRequired {
+            backend,
+            reason: reason.into(),
+            keys,
+        }
+        .into()
+    }
+
     /// Creates the error for a variable whose value was to be passed without a grant.
     pub(crate) fn variable_not_granted(variable: &str) -> Self {
         Repr::VariableNotGranted {
@@ -110,9 +127,10 @@ impl SandboxError {
     pub fn kind(&self) -> SandboxErrorKind {
         match &self.0 {
             Repr::Unavailable { .. } => SandboxErrorKind::Unavailable,
-            Repr::Rejected { .. } | Repr::HostRequired { .. } | Repr::VariableNotGranted { .. } => {
-                SandboxErrorKind::Rejected
-            }
+            Repr::Rejected { .. }
+            | Repr::HostRequired { .. }
+            | Repr::KeysRequired { .. }
+            | Repr::VariableNotGranted { .. } => SandboxErrorKind::Rejected,
             Repr::ProgramNotFound { .. } => SandboxErrorKind::ProgramNotFound,
             Repr::InvalidProgram { .. } | Repr::InvalidProgramFrom { .. } => {
                 SandboxErrorKind::InvalidProgram
@@ -126,6 +144,16 @@ impl SandboxError {
     #[must_use]
     pub fn needs_host(&self) -> bool {
         matches!(self.0, Repr::HostRequired { .. })
+    }
+
+    /// Returns the files that may hold keys and with which the program would start; empty for other
+    /// errors.
+    #[must_use]
+    pub fn required_keys(&self) -> &[PathBuf] {
+        match &self.0 {
+            Repr::KeysRequired { keys, .. } => keys,
+            _ => &[],
+        }
     }
 
     /// Returns the backend's own error if it has this type: why a program cannot be loaded.
@@ -202,6 +230,12 @@ enum Repr {
     Rejected {
         backend: &'static str,
         reason: Cow<'static, str>,
+    },
+    #[error("cannot run the job in the {backend} sandbox: {reason}")]
+    KeysRequired {
+        backend: &'static str,
+        reason: Cow<'static, str>,
+        keys: Vec<PathBuf>,
     },
     #[error(
         "cannot run the job in the {backend} sandbox: the program requires {interface}, but no host is granted"

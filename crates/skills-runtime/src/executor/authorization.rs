@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use skills_discovery::DigestedContent;
 use skills_manifest::MAX_FILE_BYTES;
-use skills_policy::{Authorization, Evaluation, Request};
-use skills_sandbox::SandboxError;
+use skills_policy::{ApprovalMode, Authorization, Evaluation, Request};
+use skills_sandbox::{Sandbox, SandboxError};
 use tokio::time::timeout;
 
 use super::cancellation::unless_cancelled;
@@ -18,7 +18,43 @@ use super::skill_copies::{CopyDirectories, SkillCopy};
 use super::{CallContext, Executor};
 use crate::error::{Repr, RuntimeError};
 
+/// Maximum files with keys that a question names because the sandbox cannot withhold them.
+const MAX_REQUIRED_KEYS: usize = 16;
+
 impl Executor {
+    /// Returns true if an approver can be asked during a run.
+    pub(super) fn can_ask(&self, context: &CallContext) -> bool {
+        let is_strict = self.permissions.policy().mode() == ApprovalMode::Strict;
+        !is_strict && self.permissions.has_approver(context.approver.as_deref())
+    }
+
+    /// Requests the files with keys that the sandbox cannot withhold from a run that nothing else is
+    /// asked about. Without an approver, or with more than 16 such files, the sandbox rejects the run.
+    pub(super) async fn request_required_keys(
+        &self,
+        plan: &mut RunPlan,
+        sandbox: &Arc<dyn Sandbox>,
+    ) -> Result<(), RuntimeError> {
+        if plan.workspace.is_none() || !self.can_ask(&plan.options.context) {
+            return Ok(());
+        }
+        let Authorization::Granted(grants) = self.permissions.preview(&plan.request) else {
+            return Ok(());
+        };
+        let sandbox = Arc::clone(sandbox);
+        // Large directories are searched.
+        let checked = skills_threads::run_blocking(move || sandbox.check_grants(&grants)).await;
+        let checked =
+            checked.map_err(|error| SandboxError::setup("searching for files with keys", error))?;
+        if let Err(error) = checked
+            && error.required_keys().len() <= MAX_REQUIRED_KEYS
+        {
+            let keys = error.required_keys().iter();
+            plan.request = keys.fold(plan.request.clone(), Request::read_keys);
+        }
+        Ok(())
+    }
+
     /// Authorizes a run with the programs that its skill requires. If nothing grants these, the run
     /// is authorized without them: many scripts need them only for a part of what they do.
     pub(super) async fn authorize_with_programs(

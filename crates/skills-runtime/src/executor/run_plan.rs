@@ -8,7 +8,7 @@ use skills_discovery::Entry;
 #[cfg(all(feature = "packages", unix))]
 use skills_manifest::RequiredPackage;
 use skills_manifest::{HookAction, Manifest, Requirements};
-use skills_policy::{ApprovalMode, Request, SandboxChoice, Secret, VariableSource};
+use skills_policy::{Request, SandboxChoice, Secret, VariableSource};
 use skills_prompt::{InstalledServers, MissingRequirements};
 use skills_sandbox::{SandboxError, ScriptType};
 use skills_store::locations;
@@ -161,9 +161,7 @@ impl Executor {
     /// Removes files with keys for which no approver can be asked: the run then goes on without them, as if
     /// the command did not name them. A rule for such a file adds it by itself.
     fn keep_answerable_keys(&self, options: &mut ExecutionOptions) {
-        let approver = options.context.approver.as_deref();
-        let is_strict = self.permissions.policy().mode() == ApprovalMode::Strict;
-        if is_strict || !self.permissions.has_approver(approver) {
+        if !self.can_ask(&options.context) {
             options.key_paths.clear();
         }
     }

@@ -6,12 +6,12 @@ use std::sync::Arc;
 
 use insta::assert_snapshot;
 use skills_runtime::audit::{AuditError, AuditSink, Event};
-use skills_runtime::policy::{ApprovalRequest, Effect, Rule, RuleSource};
+use skills_runtime::policy::{ApprovalRequest, Effect, Grants, Rule, RuleSource};
 use skills_runtime::{
     ApprovalResponse, ExecutionOptions, ExecutionStatus, HostCommand, InputProtocol, Policy,
     RunTarget, SkillRuntime, Workspace,
 };
-use skills_sandbox::Program;
+use skills_sandbox::{Job, Program, RunFuture, Sandbox, SandboxError};
 
 use crate::fixture::Fixture;
 use crate::fixture::OptionsExt as _;
@@ -290,4 +290,83 @@ fn deny_reading(path: &std::path::Path) -> Policy {
         )
         .unwrap(),
     )
+}
+
+/// Landlock cannot withhold keys beside very many files.
+struct NeedsKeys {
+    keys: Vec<std::path::PathBuf>,
+    jobs: Arc<crate::fixture::Recorder>,
+}
+
+impl Sandbox for NeedsKeys {
+    fn name(&self) -> &'static str {
+        "needs-keys"
+    }
+
+    fn check_grants(&self, grants: &Grants) -> Result<(), SandboxError> {
+        if self.keys.iter().all(|key| !grants.withholds(key)) {
+            return Ok(());
+        }
+        Err(SandboxError::keys_required(
+            "test",
+            "too many files",
+            self.keys.clone(),
+        ))
+    }
+
+    fn run(&self, job: Job) -> RunFuture<'_> {
+        if let Err(error) = self.check_grants(job.grants()) {
+            return Box::pin(std::future::ready(Err(error)));
+        }
+        self.jobs.run(job)
+    }
+}
+
+#[tokio::test]
+async fn keys_that_cannot_be_withheld_are_asked_for() {
+    let fixture = Fixture::new();
+    fixture.skill("pdf", "").file("work/.env", "KEY=1");
+    let work = fixture.path("work").canonicalize().unwrap();
+    let run = async |count: usize, approver: Option<ApprovalResponse>| {
+        let keys = (0..count).map(|number| match number {
+            0 => work.join(".env"),
+            _ => work.join(format!("{number}/.env")),
+        });
+        let sandbox = NeedsKeys {
+            keys: keys.collect(),
+            jobs: Arc::clone(&fixture.sandbox),
+        };
+        let mut builder = SkillRuntime::builder()
+            .policy(allow(&["spawn:ls"]))
+            .native_sandbox(Arc::new(sandbox));
+        if let Some(approver) = approver {
+            builder = builder.approver(Arc::new(approver));
+        }
+        let command = HostCommand::Program("ls".to_owned());
+        let executor = builder.build().executor().clone();
+        let options = ExecutionOptions::default();
+        match executor.execute_command(&work, command, options).await {
+            Ok(artifacts) => match artifacts.exit_status {
+                ExecutionStatus::PermissionDenied { denial } => denial.to_string(),
+                status => format!("success: {}", status.is_success()),
+            },
+            Err(error) => error.to_string(),
+        }
+    };
+    assert_eq!(
+        run(1, Some(ApprovalResponse::AllowOnce)).await,
+        "success: true"
+    );
+    let denied = run(1, Some(ApprovalResponse::Deny)).await;
+    assert!(denied.contains(".env"), "{denied}");
+    for rejected in [
+        run(1, None).await,
+        run(17, Some(ApprovalResponse::AllowOnce)).await,
+    ] {
+        assert_eq!(
+            rejected,
+            "cannot run the job in the test sandbox: too many files"
+        );
+    }
+    assert_eq!(fixture.sandbox.jobs().len(), 1);
 }
