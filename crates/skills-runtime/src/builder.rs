@@ -218,15 +218,6 @@ impl Builder {
         self
     }
 
-    /// Sets whether the built-in backend for scripts prepares a process after each run, so that the
-    /// next one within 30 seconds starts about a millisecond earlier. For processes that run many
-    /// programs, such as servers. Only on Linux, and only where it has user namespaces; no effect
-    /// elsewhere. Default: false.
-    pub fn prepare_next_run(mut self, is_enabled: bool) -> Self {
-        self.backends.prepares_next_run = is_enabled;
-        self
-    }
-
     /// Sets the home directory of the user. `HOME` of programs is a private directory; granted paths
     /// below the home directory are then also at the same place below `HOME`
     /// ([`Job::user_home`](skills_sandbox::Job::user_home)). Default: none.

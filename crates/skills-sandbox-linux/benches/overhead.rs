@@ -1,7 +1,6 @@
 //! Measures the cost of a sandboxed run over a plain `posix_spawn`, alternately in the same
 //! process: `/bin/true` and Python, at each isolation level, in a small process and in one with 1
-//! GiB of memory. `prepared` are runs after the first one, with a child that was prepared for them.
-//! Prints medians in milliseconds.
+//! GiB of memory. Prints medians in milliseconds.
 #![expect(
     clippy::panic,
     clippy::unwrap_used,
@@ -30,8 +29,7 @@ mod linux {
     use tokio::runtime::Runtime;
 
     const ROUNDS: usize = 300;
-    /// The time between two measurements, in which the kernel removes the namespaces of the last run
-    /// and a child is prepared for the next one.
+    /// The time between two measurements, in which the kernel removes the namespaces of the last run.
     const PAUSE: Duration = Duration::from_millis(5);
 
     pub(super) fn main() {
@@ -67,10 +65,9 @@ mod linux {
     }
 
     fn compare(runtime: &Runtime, directory: &Path, name: &str, kind: ScriptType, rounds: usize) {
-        for (level, mode, is_prepared) in [
-            ("namespaces", IsolationMode::Namespaces, false),
-            ("namespaces, prepared", IsolationMode::Namespaces, true),
-            ("landlock", IsolationMode::LandlockOnly, false),
+        for (level, mode) in [
+            ("namespaces", IsolationMode::Namespaces),
+            ("landlock", IsolationMode::LandlockOnly),
         ] {
             let program_finder = match kind {
                 ScriptType::Shell => ProgramFinder::with_search_path([directory.join("bin")]),
@@ -78,8 +75,7 @@ mod linux {
             };
             let sandbox = LinuxSandbox::new(directory)
                 .program_finder(program_finder)
-                .isolation_mode(mode)
-                .prepare_next_run(is_prepared);
+                .isolation_mode(mode);
             let Authorization::Granted(grants) =
                 Policy::default().authorize(&Request::new(directory))
             else {

@@ -2,9 +2,9 @@
 //!
 //! The child shares the parent's memory while the parent's thread waits, and other threads of the
 //! parent keep running. So nothing here allocates, locks, panics or unwinds: it makes system calls
-//! with the data of a [`SetupSlot`], and ends in `execve` or `_exit`. Up to three tasks have the
-//! thread-local data of one thread of the parent, so nothing here reads `errno`, and only a failed
-//! `clone` writes it.
+//! with the data of a [`SetupSlot`], and ends in `execve` or `_exit`. The child and the
+//! process that it creates have the thread-local data of that thread, so nothing here reads `errno`,
+//! and only a failed `clone` writes it.
 #![expect(
     unsafe_code,
     reason = "system calls between clone and exec have no safe form"
@@ -37,9 +37,6 @@ pub(crate) extern "C" fn main(argument: *mut c_void) -> c_int {
     // its program or exited, because the parent's thread waits until then.
     let slot = unsafe { &*argument.cast::<SetupSlot>() };
     let early = set_up_early(&slot.early);
-    if early.is_err() && slot.abandon_unclaimed() {
-        exit(0)
-    }
     let Some(setup) = slot.wait() else { exit(0) };
     let mut op_index = -1;
     let result = match early {

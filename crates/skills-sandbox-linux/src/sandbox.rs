@@ -52,7 +52,7 @@ use crate::watchdog::{self, WatchedGroup};
 ///
 /// Each run has its own namespaces, cgroup and scratch directory, which are removed when it ends or
 /// its future is dropped; dropping the future kills all processes of the run. Clones are cheap and
-/// share nothing that a run changes, except the [prepared](Self::prepare_next_run) child.
+/// share nothing that a run changes.
 ///
 /// [`run`](Sandbox::run) needs a Tokio runtime with I/O and time enabled. The child is created on a
 /// thread of this crate, so the thread that polls the future may end before the run.
@@ -86,7 +86,6 @@ pub struct LinuxSandbox {
     scratch_parent: PathBuf,
     isolation_mode: IsolationMode,
     connector: Arc<dyn Connector>,
-    prepares_next_run: bool,
     fault: Option<SetupStep>,
     host_support: &'static HostSupport,
 }
@@ -156,7 +155,6 @@ impl LinuxSandbox {
             scratch_parent: scratch_parent.into(),
             isolation_mode: IsolationMode::default(),
             connector: Arc::new(SystemConnector),
-            prepares_next_run: false,
             fault: None,
             host_support: host_support(),
         }
@@ -180,17 +178,6 @@ impl LinuxSandbox {
     #[must_use]
     pub fn connector(mut self, connector: Arc<dyn Connector>) -> Self {
         self.connector = connector;
-        self
-    }
-
-    /// Sets whether a child process in new namespaces is prepared after each run, for the next run
-    /// of this process, which then starts about a millisecond earlier. Default: false.
-    ///
-    /// The child waits at most 30 seconds. It shares the memory of this process until then, and
-    /// keeps the mounts of the host in use. It is not used if the mounts of the host have changed.
-    #[must_use]
-    pub fn prepare_next_run(mut self, is_enabled: bool) -> Self {
-        self.prepares_next_run = is_enabled;
         self
     }
 
@@ -262,10 +249,6 @@ impl LinuxSandbox {
         .report();
         let cgroup_exceeded = cgroup.as_ref().is_some_and(Cgroup::ran_out_of_memory);
         let report = clean_up(report, cgroup, scratch).await;
-        if self.prepares_next_run && self.fault.is_none() {
-            // Without a prepared child the next run creates one.
-            let _ = EarlySetup::of_plan(&plan).and_then(|early| Spawner::shared()?.prepare(early));
-        }
         let requests = log.as_ref().map(ProxyLog::summary).unwrap_or_default();
         let mut refusals = refusals(observer, &requests);
         let mut termination = program_termination(supervised.termination, program_status);
@@ -530,7 +513,6 @@ impl fmt::Debug for LinuxSandbox {
             .field("program_finder", &self.program_finder)
             .field("scratch_parent", &self.scratch_parent)
             .field("isolation_mode", &self.isolation_mode)
-            .field("prepares_next_run", &self.prepares_next_run)
             .finish_non_exhaustive()
     }
 }

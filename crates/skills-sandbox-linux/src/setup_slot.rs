@@ -10,19 +10,16 @@
 //!
 //! The spawner thread waits until the child executes something, so a child does not wait long: if
 //! planning takes longer, such as on a slow file system, it exits, and another child is created when
-//! the setup is there. A child that was created for a later run waits longer, until a run claims it
-//! or the spawner thread is needed for another child.
+//! the setup is there.
 
 use std::ffi::CString;
-use std::io;
-use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
+use std::os::fd::{AsFd, AsRawFd};
 use std::ptr::null;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Mutex, OnceLock, PoisonError};
 
 use libc::c_int;
 use nix::sys::eventfd::{EfdFlags, EventFd};
-use rustix::process::{PidfdFlags, getpid, pidfd_open};
 use skills_policy::Grants;
 use skills_sandbox::SandboxError;
 
@@ -43,22 +40,14 @@ const MAX_WAIT: libc::timespec = libc::timespec {
     tv_sec: 0,
     tv_nsec: 100_000_000,
 };
-/// How long a child waits for a run. Meanwhile it keeps the mounts of the host in use.
-const MAX_UNCLAIMED_WAIT: libc::timespec = libc::timespec {
-    tv_sec: 30,
-    tv_nsec: 0,
-};
 /// No setup was given yet.
 const PENDING: u32 = 0;
 /// The setup was given, or never will be.
 const CLOSED: u32 = 1;
 /// The child exited before the setup was given.
 const ABANDONED: u32 = 2;
-/// The child belongs to no run yet.
-const UNCLAIMED: u32 = 3;
 
 /// What a child does before its run is planned.
-#[derive(PartialEq, Eq)]
 pub(crate) struct EarlySetup {
     pub(crate) namespaces: Option<EarlyNamespaces>,
     /// A step that fails as if the kernel had rejected it, for tests.
@@ -66,7 +55,6 @@ pub(crate) struct EarlySetup {
 }
 
 /// The new namespaces of a child.
-#[derive(PartialEq, Eq)]
 pub(crate) struct EarlyNamespaces {
     /// Whether the child has a network namespace.
     pub(crate) own_network: bool,
@@ -148,49 +136,26 @@ pub(crate) struct SetupSlot {
     pub(crate) early: EarlySetup,
     setup: OnceLock<ChildSetup>,
     parent_ends: Mutex<Option<ParentEnds>>,
-    /// [`PENDING`], [`CLOSED`], [`ABANDONED`] or [`UNCLAIMED`]. The child waits for a change.
+    /// [`PENDING`], [`CLOSED`] or [`ABANDONED`].
     state: AtomicU32,
-    events: WaitEvents,
-}
-
-/// What ends the wait of a child. Both descriptors are in the table that it shares with the host
-/// process.
-struct WaitEvents {
-    /// The host process, which is readable when it has ended. The signal for its death does not
-    /// arrive if it ends before the child asks for that.
-    host: OwnedFd,
-    /// Readable when the state has changed since the child read it.
-    changed: EventFd,
+    /// Readable when the slot is closed. In the table of descriptors that the child shares with the
+    /// host process.
+    closed: EventFd,
 }
 
 impl SetupSlot {
-    /// Creates the slot of a child for a run.
+    /// Creates the slot of a child.
     pub(crate) fn new(early: EarlySetup) -> Result<Self, SandboxError> {
-        Self::in_state(early, PENDING)
-    }
-
-    /// Creates the slot of a child that a later run may claim.
-    pub(crate) fn unclaimed(early: EarlySetup) -> Result<Self, SandboxError> {
-        Self::in_state(early, UNCLAIMED)
-    }
-
-    fn in_state(early: EarlySetup, state: u32) -> Result<Self, SandboxError> {
-        let events =
-            WaitEvents::new().map_err(|error| SandboxError::setup("preparing a process", error))?;
+        let flags = EfdFlags::EFD_CLOEXEC | EfdFlags::EFD_NONBLOCK;
+        let closed = EventFd::from_flags(flags)
+            .map_err(|error| SandboxError::setup("preparing a process", error.into()))?;
         Ok(Self {
             early,
             setup: OnceLock::new(),
             parent_ends: Mutex::new(None),
-            state: AtomicU32::new(state),
-            events,
+            state: AtomicU32::new(PENDING),
+            closed,
         })
-    }
-
-    /// Claims the child for a run. Returns false if it was claimed or exited before.
-    pub(crate) fn claim(&self) -> bool {
-        let is_claimed = self.change_state(UNCLAIMED, PENDING);
-        self.events.notify();
-        is_claimed
     }
 
     /// Gives the setup to the child.
@@ -209,37 +174,25 @@ impl SetupSlot {
         self.state.store(CLOSED, Ordering::Release);
     }
 
-    /// Gives the child up before a run has claimed it, such as after an early step failed, so that
-    /// each run reports its own failures. Returns false if it was claimed or closed before.
-    pub(crate) fn abandon_unclaimed(&self) -> bool {
-        self.change_state(UNCLAIMED, ABANDONED)
-    }
-
     /// Ends the wait of the child, which exits if no setup was given. Has no effect after the child
     /// stopped waiting.
     pub(crate) fn close(&self) {
-        if !self.change_state(UNCLAIMED, CLOSED) {
-            self.change_state(PENDING, CLOSED);
-        }
-        self.events.notify();
+        self.end_wait(CLOSED);
+        // Fails only after as many calls as a number can count.
+        let _ = self.closed.write(1);
     }
 
-    /// Returns false if the state is another one than `from`.
-    fn change_state(&self, from: u32, to: u32) -> bool {
+    /// Returns false if the child no longer waits.
+    fn end_wait(&self, state: u32) -> bool {
         let (success, failure) = (Ordering::AcqRel, Ordering::Acquire);
         self.state
-            .compare_exchange(from, to, success, failure)
+            .compare_exchange(PENDING, state, success, failure)
             .is_ok()
     }
 
     /// Returns true if the setup was given or never will be.
     pub(crate) fn is_closed(&self) -> bool {
         self.state.load(Ordering::Acquire) == CLOSED
-    }
-
-    /// Returns true if the child still waits for a run.
-    pub(crate) fn is_unclaimed(&self) -> bool {
-        self.state.load(Ordering::Acquire) == UNCLAIMED
     }
 
     /// Returns true if the child exited before the setup was given.
@@ -264,71 +217,32 @@ impl SetupSlot {
 
     /// Waits for the setup. Returns `None` if none will be given, or if it takes too long; then the
     /// child has to exit. Called by the child: takes no lock and no memory.
-    pub(crate) fn wait(&self) -> Option<&ChildSetup> {
-        loop {
-            let state = self.state.load(Ordering::Acquire);
-            let timeout = match state {
-                UNCLAIMED => MAX_UNCLAIMED_WAIT,
-                PENDING => MAX_WAIT,
-                _ => return self.setup.get(),
-            };
-            if !self.events.wait(timeout) && self.change_state(state, ABANDONED) {
-                return None;
-            }
-        }
-    }
-}
-
-impl WaitEvents {
-    fn new() -> io::Result<Self> {
-        let flags = EfdFlags::EFD_CLOEXEC | EfdFlags::EFD_NONBLOCK;
-        Ok(Self {
-            host: pidfd_open(getpid(), PidfdFlags::empty())?,
-            changed: EventFd::from_flags(flags)?,
-        })
-    }
-
-    /// Reports a change of the state.
-    fn notify(&self) {
-        // Fails only after as many changes as a number can count.
-        let _ = self.changed.write(1);
-    }
-
-    /// Waits until the state changes. Returns false if the host process ended or it takes too long.
-    /// Called by the child.
     #[expect(
         unsafe_code,
         reason = "system calls between clone and exec have no safe form"
     )]
-    fn wait(&self, mut timeout: libc::timespec) -> bool {
-        let event = |descriptor: BorrowedFd<'_>| libc::pollfd {
-            fd: descriptor.as_raw_fd(),
+    pub(crate) fn wait(&self) -> Option<&ChildSetup> {
+        let mut closed = libc::pollfd {
+            fd: self.closed.as_fd().as_raw_fd(),
             events: libc::POLLIN,
             revents: 0,
         };
-        let mut events = [event(self.host.as_fd()), event(self.changed.as_fd())];
+        let mut timeout = MAX_WAIT;
         // SAFETY: the addresses are those of local data, with the length of the array; the kernel
         // stores the rest of the time. Without a mask all signals stay blocked.
         let ready = unsafe {
             system_call!(
                 libc::SYS_ppoll,
-                events.as_mut_ptr(),
-                events.len(),
+                &raw mut closed,
+                1,
                 &raw mut timeout,
                 null::<u8>(),
                 0,
             )
         };
-        let mut count = 0u64;
-        // SAFETY: writes a local number of this size. If nothing changed, it does not block.
-        unsafe {
-            system_call!(
-                libc::SYS_read,
-                events[1].fd,
-                &raw mut count,
-                size_of::<u64>(),
-            );
+        if ready <= 0 && self.end_wait(ABANDONED) {
+            return None;
         }
-        ready > 0 && events[0].revents == 0
+        self.setup.get()
     }
 }

@@ -151,13 +151,8 @@ pub(crate) fn spawn(slot: &SetupSlot) -> Result<SpawnedChild, SpawnError> {
     if slot.is_closed() && slot.setup().is_none() {
         return Err(SpawnError::Unused);
     }
-    let (pidfd, pid) = clone_child(slot).map_err(|error| {
-        if slot.abandon_unclaimed() {
-            SpawnError::Unused
-        } else {
-            SpawnError::Failed(StepFailure::from_clone_error(&error))
-        }
-    })?;
+    let (pidfd, pid) = clone_child(slot)
+        .map_err(|error| SpawnError::Failed(StepFailure::from_clone_error(&error)))?;
     let given = if slot.is_abandoned() {
         None
     } else {
@@ -295,15 +290,10 @@ fn clone_child(slot: &SetupSlot) -> io::Result<(OwnedFd, i32)> {
     } else {
         libc::CLONE_FILES
     };
-    // Starts the child faster. Signals do not interrupt the wait, so stopping the host process or
-    // changing its user has to wait too: only for a child that waits for less than a second.
-    let wait = if slot.is_unclaimed() {
-        0
-    } else {
-        libc::CLONE_VFORK
-    };
-    let flags = libc::CLONE_VM | libc::CLONE_CHILD_CLEARTID | libc::CLONE_PIDFD | libc::SIGCHLD;
-    let flags = flags | wait | files | slot.early.clone_flags();
+    // Signals do not interrupt the wait of `vfork`, so stopping the host process or changing its user
+    // has to wait too; a child waits for less than a second.
+    let wait = libc::CLONE_VM | libc::CLONE_VFORK | libc::CLONE_CHILD_CLEARTID;
+    let flags = wait | libc::CLONE_PIDFD | libc::SIGCHLD | files | slot.early.clone_flags();
     let argument = std::ptr::from_ref(slot).cast_mut().cast();
     let mut pidfd: libc::c_int = -1;
     let memory_use = MemoryUse::default();

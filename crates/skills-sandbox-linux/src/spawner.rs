@@ -3,12 +3,9 @@
 //! A child is killed when the *thread* that created it ends (`PR_SET_PDEATHSIG`). Threads of a pool
 //! end at any time, so this thread never does.
 
-use std::fs::File;
-use std::os::fd::AsFd;
 use std::sync::mpsc::{Sender, channel};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use skills_sandbox::SandboxError;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, oneshot};
 
@@ -29,9 +26,6 @@ pub(crate) struct Spawner {
     process: u32,
     requests: Sender<SpawnRequest>,
     permits: Arc<Semaphore>,
-    /// A child for the next run. Locked while a request is sent: the thread waits as long as an
-    /// unclaimed child does, so no request may follow one that is neither claimed nor closed.
-    unclaimed: Arc<Mutex<Option<UnclaimedChild>>>,
 }
 
 /// A child of a spawner thread that still needs its setup. If it is dropped, the child exits.
@@ -39,12 +33,6 @@ pub(crate) struct PendingChild {
     slot: Arc<SetupSlot>,
     /// The result, if the thread already creates the child.
     result: Option<oneshot::Receiver<SpawnResult>>,
-}
-
-/// A child that no run has claimed yet.
-struct UnclaimedChild {
-    child: PendingChild,
-    mounts: MountChanges,
 }
 
 impl Spawner {
@@ -74,7 +62,6 @@ impl Spawner {
             process: std::process::id(),
             requests,
             permits: Arc::new(Semaphore::new(MAX_CONCURRENT_SPAWNS)),
-            unclaimed: Arc::default(),
         })
     }
 
@@ -84,43 +71,13 @@ impl Spawner {
         permits.acquire_owned().await.map_err(|_| thread_gone())
     }
 
-    /// Creates a child in its namespaces, while the run is planned, or claims the prepared child if
-    /// it is in the same state. Without namespaces the child is created when it gets its setup,
-    /// since there is nothing to do before.
+    /// Creates a child in its namespaces, while the run is planned. Without namespaces the child is
+    /// created when it gets its setup, since there is nothing to do before.
     pub(crate) fn begin(&self, early: EarlySetup) -> Result<PendingChild, SandboxError> {
-        let unclaimed = lock(&self.unclaimed).take();
-        if let Some(UnclaimedChild { child, mounts }) = unclaimed
-            && child.slot.early == early
-            && mounts.are_unchanged()
-            && child.slot.claim()
-        {
-            return Ok(child);
-        }
         let is_early = early.namespaces.is_some();
         let slot = Arc::new(SetupSlot::new(early)?);
         let result = is_early.then(|| self.request_child(&slot)).transpose()?;
         Ok(PendingChild { slot, result })
-    }
-
-    /// Creates a child for a later run, unless there is one. It exits if no run claims it within 30
-    /// seconds, or if another child has to be created. A run does not use it if the mounts of the
-    /// host have changed, since its mounts are a copy from before the change.
-    pub(crate) fn prepare(&self, early: EarlySetup) -> Result<(), SandboxError> {
-        let mut unclaimed = lock(&self.unclaimed);
-        let is_known = unclaimed
-            .as_ref()
-            .is_some_and(|unclaimed| unclaimed.child.slot.is_unclaimed());
-        if is_known || early.namespaces.is_none() {
-            return Ok(());
-        }
-        let mounts = MountChanges::watch()?;
-        let slot = Arc::new(SetupSlot::unclaimed(early)?);
-        let (sender, receiver) = oneshot::channel();
-        self.send(&slot, move |result| drop(sender.send(result)))?;
-        let result = Some(receiver);
-        let child = PendingChild { slot, result };
-        *unclaimed = Some(UnclaimedChild { child, mounts });
-        Ok(())
     }
 
     /// Creates a child and waits until it executes its program. Blocks the calling thread.
@@ -147,18 +104,7 @@ impl Spawner {
         Ok(receiver)
     }
 
-    /// Sends a request after that of the unclaimed child, if any, which is dropped.
     fn request(
-        &self,
-        slot: &Arc<SetupSlot>,
-        on_result: impl FnOnce(SpawnResult) + Send + 'static,
-    ) -> Result<(), SandboxError> {
-        let mut unclaimed = lock(&self.unclaimed);
-        *unclaimed = None;
-        self.send(slot, on_result)
-    }
-
-    fn send(
         &self,
         slot: &Arc<SetupSlot>,
         on_result: impl FnOnce(SpawnResult) + Send + 'static,
@@ -209,34 +155,9 @@ fn lock<T>(value: &Mutex<T>) -> MutexGuard<'_, T> {
     value.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Notices changes of the mounts of this process.
-struct MountChanges(File);
-
-impl MountChanges {
-    #[expect(
-        clippy::disallowed_methods,
-        reason = "a file of the kernel, not of a skill"
-    )]
-    fn watch() -> Result<Self, SandboxError> {
-        File::open("/proc/thread-self/mounts")
-            .map(Self)
-            .map_err(|error| SandboxError::setup("watching the mounts", error))
-    }
-
-    /// Returns true if no mount was added, removed or changed since [`watch`](Self::watch).
-    fn are_unchanged(&self) -> bool {
-        // The kernel reports a change as an exceptional condition of the file.
-        let mut files = [PollFd::new(self.0.as_fd(), PollFlags::POLLPRI)];
-        poll(&mut files, PollTimeout::ZERO) == Ok(0)
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use std::time::Duration;
-
-    use nix::mount::{MsFlags, mount, umount};
-    use nix::sched::{CloneFlags, unshare};
 
     use super::*;
     use crate::child_setup::ChildOptions;
@@ -245,7 +166,6 @@ mod tests {
     use crate::landlock_abi::LandlockAbi;
     use crate::plan::Plan;
     use crate::run_network::RunNetwork;
-    use crate::setup_step::SetupStep;
 
     fn plan(isolation: IsolationLevel) -> Plan {
         Plan::probe(&probe_context(isolation), RunNetwork::None)
@@ -296,102 +216,6 @@ mod tests {
                 tokio::time::sleep(delay).await;
                 run(&spawner, &plan, child).await;
             }
-        }
-    }
-
-    #[tokio::test]
-    async fn a_prepared_child_is_used_by_the_next_run() {
-        for (spawner, isolation, plan) in supported_levels() {
-            for delay in [Duration::ZERO, Duration::from_millis(400)] {
-                spawner.prepare(early(&plan)).unwrap();
-                spawner.prepare(early(&plan)).unwrap();
-                let prepared = lock(&spawner.unclaimed)
-                    .as_ref()
-                    .map(|unclaimed| Arc::clone(&unclaimed.child.slot));
-                assert_eq!(prepared.is_some(), isolation == IsolationLevel::Namespaces);
-                tokio::time::sleep(delay).await;
-                let child = spawner.begin(early(&plan)).unwrap();
-                if let Some(prepared) = prepared {
-                    assert!(Arc::ptr_eq(&child.slot, &prepared));
-                }
-                assert!(lock(&spawner.unclaimed).is_none());
-                run(&spawner, &plan, child).await;
-            }
-        }
-    }
-
-    #[tokio::test]
-    async fn a_prepared_child_does_not_block_other_children() {
-        let landlock = plan(IsolationLevel::Landlock);
-        for (spawner, _, plan) in supported_levels() {
-            spawner.prepare(early(&plan)).unwrap();
-            let other = spawner.begin(early(&landlock)).unwrap();
-            assert!(lock(&spawner.unclaimed).is_none());
-            drop(other);
-            spawner.prepare(early(&plan)).unwrap();
-            let (setup, ends) = setup(&plan);
-            let probed = spawner.spawn_blocking(early(&plan), setup, ends).unwrap();
-            assert!(probed.is_ok());
-            assert!(lock(&spawner.unclaimed).is_none());
-        }
-    }
-
-    #[tokio::test]
-    async fn a_prepared_child_that_fails_is_not_used() {
-        for (spawner, isolation, plan) in supported_levels() {
-            if isolation != IsolationLevel::Namespaces {
-                continue;
-            }
-            let faulty = || EarlySetup {
-                fault: Some(SetupStep::Root),
-                ..early(&plan)
-            };
-            spawner.prepare(faulty()).unwrap();
-            let unclaimed = lock(&spawner.unclaimed).take().unwrap();
-            let slot = Arc::clone(&unclaimed.child.slot);
-            let mut child = unclaimed.child;
-            let result = child.result.take().unwrap().await.unwrap();
-            assert!(matches!(result, Err(SpawnError::Unused)));
-            assert!(slot.is_abandoned() && !slot.claim());
-        }
-    }
-
-    #[tokio::test]
-    async fn a_claimed_child_does_not_wait_long() {
-        for (spawner, isolation, plan) in supported_levels() {
-            spawner.prepare(early(&plan)).unwrap();
-            let claimed = spawner.begin(early(&plan)).unwrap();
-            let other = spawner.begin(early(&plan)).unwrap();
-            // The other child is created after the first one has exited.
-            run(&spawner, &plan, other).await;
-            assert_eq!(
-                claimed.slot.is_abandoned(),
-                isolation == IsolationLevel::Namespaces
-            );
-            run(&spawner, &plan, claimed).await;
-        }
-    }
-
-    /// A thread with mounts of its own, so that other tests are not affected.
-    #[test]
-    #[expect(clippy::disallowed_methods, reason = "a test fails by panicking")]
-    fn a_prepared_child_is_not_used_after_a_change_of_mounts() {
-        let changed = std::thread::spawn(|| {
-            let none = None::<&str>;
-            unshare(CloneFlags::CLONE_NEWNS)?;
-            mount(none, "/", none, MsFlags::MS_REC | MsFlags::MS_PRIVATE, none)?;
-            let changes = MountChanges::watch().unwrap();
-            assert!(changes.are_unchanged() && changes.are_unchanged());
-            let directory = tempfile::tempdir().unwrap();
-            let path = directory.path();
-            mount(Some(path), path, none, MsFlags::MS_BIND, none)?;
-            let is_changed = !changes.are_unchanged();
-            umount(path)?;
-            Ok::<_, nix::Error>(is_changed)
-        });
-        match changed.join().unwrap() {
-            Ok(is_changed) => assert!(is_changed),
-            Err(error) => skills_test_support::skip(format!("mounts need root: {error}")),
         }
     }
 

@@ -32,8 +32,6 @@ pub(crate) struct Backends {
     /// The preferred sandbox, and those of skills by name.
     pub(crate) preferred: SandboxChoice,
     pub(crate) preferred_by_skill: BTreeMap<String, SandboxChoice>,
-    /// Whether the default backend for scripts prepares a process for the next run.
-    pub(crate) prepares_next_run: bool,
     /// Backends for scripts of skills that have interpreters of their own, by skill name.
     by_skill: BTreeMap<String, Arc<dyn Sandbox>>,
     finders: Finders,
@@ -48,7 +46,7 @@ impl Backends {
             return Self { wasm, ..self };
         }
         let by_skill = finders.by_skill.iter();
-        let native = |finder| native(scratch, finder, self.prepares_next_run);
+        let native = |finder| native(scratch, finder);
         Self {
             wasm,
             native: native(&finders.default),
@@ -169,35 +167,21 @@ fn wasm(_scratch: &Path, _config: WasmConfig) -> Option<Arc<dyn Sandbox>> {
 }
 
 #[cfg(all(feature = "native", target_os = "linux"))]
-fn native(
-    scratch: &Path,
-    finder: &ProgramSearch,
-    prepares_next_run: bool,
-) -> Option<Arc<dyn Sandbox>> {
+fn native(scratch: &Path, finder: &ProgramSearch) -> Option<Arc<dyn Sandbox>> {
     Some(Arc::new(
-        skills_sandbox_linux::LinuxSandbox::new(scratch)
-            .program_finder(finder.clone())
-            .prepare_next_run(prepares_next_run),
+        skills_sandbox_linux::LinuxSandbox::new(scratch).program_finder(finder.clone()),
     ))
 }
 
 #[cfg(all(feature = "native", target_os = "macos"))]
-fn native(
-    scratch: &Path,
-    finder: &ProgramSearch,
-    _prepares_next_run: bool,
-) -> Option<Arc<dyn Sandbox>> {
+fn native(scratch: &Path, finder: &ProgramSearch) -> Option<Arc<dyn Sandbox>> {
     Some(Arc::new(
         skills_sandbox_seatbelt::SeatbeltSandbox::new(scratch).program_finder(finder.clone()),
     ))
 }
 
 #[cfg(not(all(feature = "native", any(target_os = "linux", target_os = "macos"))))]
-fn native(
-    _scratch: &Path,
-    _finder: &ProgramSearch,
-    _prepares_next_run: bool,
-) -> Option<Arc<dyn Sandbox>> {
+fn native(_scratch: &Path, _finder: &ProgramSearch) -> Option<Arc<dyn Sandbox>> {
     None
 }
 

@@ -16,7 +16,6 @@ mod lifetime;
 mod lifetime_pipe;
 mod network;
 mod plan;
-mod prepared;
 mod proc;
 mod project;
 mod protected;

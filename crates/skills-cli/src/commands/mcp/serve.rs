@@ -205,7 +205,7 @@ impl Serve {
     fn tools_with(&self, host: &HostArgs, context: &Context) -> anyhow::Result<ToolSet> {
         // A client starts the server, which therefore has no terminal.
         let interpreters = virtual_env::interpreters(&host.programs, AskUser::No, context)?;
-        let builder = context.builder(&interpreters)?.prepare_next_run(true);
+        let builder = context.builder(&interpreters)?;
         let groups = self.groups.groups();
         let host = host.callable_tools(builder, groups, RemedyStyle::Server, context)?;
         // A server can run for days before its first program.
