@@ -1,5 +1,6 @@
 //! A connection to one client.
 
+use std::borrow::Cow;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 
@@ -8,8 +9,8 @@ use rmcp::model::{
     CustomResult, GetPromptRequestParams, GetPromptResponse, GetSkillRequestParams, GetSkillResult,
     InitializeRequestParams, InitializeResult, ListPromptsResult, ListResourceTemplatesResult,
     ListResourcesResult, ListSkillsResult, ListToolsResult, PaginatedRequestParams,
-    ReadResourceDirectoryRequestParams, ReadResourceDirectoryResult, ReadResourceRequestParams,
-    ReadResourceResponse, ServerConfig, SubscriptionFilter,
+    ProtocolVersion, ReadResourceDirectoryRequestParams, ReadResourceDirectoryResult,
+    ReadResourceRequestParams, ReadResourceResponse, ServerConfig, SubscriptionFilter,
 };
 use rmcp::service::{NotificationContext, RequestContext, SubscriptionContext};
 use rmcp::{ErrorData, RoleServer, ServerHandler};
@@ -25,6 +26,15 @@ use crate::{
     Server, completion, prompts, resources, server_info, skills_extension, subscriptions,
     tool_call, tool_list,
 };
+
+/// The versions of the protocol. 2025-03-26, which requires that a server reads several messages in an
+/// array, is answered with its successor.
+const SUPPORTED_VERSIONS: [ProtocolVersion; 4] = [
+    ProtocolVersion::V_2024_11_05,
+    ProtocolVersion::V_2025_06_18,
+    ProtocolVersion::V_2025_11_25,
+    ProtocolVersion::V_2026_07_28,
+];
 
 /// Handles the requests of one client of a [`Server`].
 ///
@@ -152,11 +162,18 @@ impl ServerHandler for Connection {
         server_info::server_config(&self.server.inner.version, &instructions)
     }
 
+    fn supported_protocol_versions(&self) -> Cow<'static, [ProtocolVersion]> {
+        Cow::Borrowed(&SUPPORTED_VERSIONS)
+    }
+
     async fn initialize(
         &self,
-        request: InitializeRequestParams,
+        mut request: InitializeRequestParams,
         context: RequestContext<RoleServer>,
     ) -> Result<InitializeResult, ErrorData> {
+        if request.protocol_version == ProtocolVersion::V_2025_03_26 {
+            request.protocol_version = ProtocolVersion::V_2025_06_18;
+        }
         let mut result = self.negotiate_initialize(&request)?;
         if let Some(roots) = &self.roots
             && request.capabilities.roots.is_some()

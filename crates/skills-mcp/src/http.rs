@@ -2,7 +2,6 @@
 
 mod access_log;
 mod auth;
-mod batch;
 mod body;
 mod body_budget;
 mod concurrency;

@@ -29,7 +29,6 @@
 //! # }
 //! ```
 
-mod batch;
 mod call_limiter;
 mod caller;
 mod completion;

@@ -3,7 +3,6 @@
 //! Every request is answered, whatever it contains. Memory for a client that does not read its
 //! responses is limited.
 
-mod batch_reply;
 mod decode;
 mod in_flight;
 mod in_flight_service;
@@ -11,7 +10,6 @@ mod line_reader;
 mod line_writer;
 
 use std::borrow::Cow;
-use std::collections::VecDeque;
 use std::future::Future;
 use std::io::{Error, ErrorKind, Result};
 use std::sync::Arc;
@@ -23,21 +21,18 @@ use rmcp::model::{
 };
 use rmcp::transport::Transport;
 use rmcp::{RoleServer, Service};
-use serde_json::value::RawValue;
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::task::JoinHandle;
 use tokio::time::{Instant, timeout_at};
-use tokio_util::bytes::Bytes;
 use tokio_util::sync::CancellationToken;
 
-use batch_reply::{BatchReply, Responses};
 use decode::InvalidLine;
-use in_flight::{Answer, InFlight};
+use in_flight::InFlight;
 use in_flight_service::InFlightService;
 use line_reader::{Line, LineReader, MAX_LINE_BYTES};
 use line_writer::{LineWriter, Origin};
 
-use crate::{batch, server_info};
+use crate::server_info;
 
 /// Maximum number of concurrent requests of a client.
 const MAX_IN_FLIGHT: usize = 128;
@@ -53,11 +48,7 @@ pub(crate) struct LineTransport<R> {
     in_flight: Arc<InFlight>,
     versions: Cow<'static, [ProtocolVersion]>,
     /// A rejection to send before the next message is read.
-    rejection: Option<Rejection>,
-    /// The batch that is being read.
-    batch: Option<OpenBatch>,
-    /// Whether the negotiated protocol version has batches.
-    has_batches: bool,
+    rejection: Option<Box<ServerJsonRpcMessage>>,
     /// A request that waits for a permit.
     pending_request: Option<JsonRpcRequest<ClientRequest>>,
     /// The time until which requests wait for a permit, while there is none.
@@ -65,19 +56,6 @@ pub(crate) struct LineTransport<R> {
     /// Whether negotiation is complete; before, only requests are accepted.
     is_negotiated: bool,
     disconnected: CancellationToken,
-}
-
-/// Something to send that no request in flight asked for.
-enum Rejection {
-    Message(Box<ServerJsonRpcMessage>),
-    /// The reply to a batch that was answered while it was read.
-    Batch(Responses),
-}
-
-/// A batch of which some messages are not decoded yet.
-struct OpenBatch {
-    messages: VecDeque<Bytes>,
-    reply: Arc<BatchReply>,
 }
 
 impl<R: AsyncRead + Send + Unpin> LineTransport<R> {
@@ -102,48 +80,12 @@ impl<R: AsyncRead + Send + Unpin> LineTransport<R> {
             in_flight: Arc::clone(&in_flight),
             versions: service.supported_protocol_versions(),
             rejection: None,
-            batch: None,
-            has_batches: false,
             pending_request: None,
             permit_deadline: None,
             is_negotiated: false,
             disconnected,
         };
         (transport, InFlightService::new(service, in_flight), writing)
-    }
-
-    /// Decodes a line: returns a message for the server, or `None`, possibly with a rejection to
-    /// send, or with messages of a batch to decode next.
-    fn decode_line(&mut self, line: &Bytes) -> Option<ClientJsonRpcMessage> {
-        if !self.has_batches || !batch::is_batch(line) {
-            return self.decode(line);
-        }
-        match batch::split(line) {
-            Ok(messages) => {
-                let bytes = |message: &RawValue| line.slice_ref(message.get().as_bytes());
-                self.batch = Some(OpenBatch {
-                    messages: messages.into_iter().map(bytes).collect(),
-                    reply: Arc::default(),
-                });
-                None
-            }
-            Err(error) => self.reject(error.into()),
-        }
-    }
-
-    /// Decodes the next message of the batch that is being read, or ends the batch.
-    fn decode_next(&mut self, mut open: OpenBatch) -> Option<ClientJsonRpcMessage> {
-        match open.messages.pop_front() {
-            Some(message) => {
-                self.batch = Some(open);
-                self.decode(&message)
-            }
-            None => {
-                let reply = Arc::into_inner(open.reply)?;
-                self.rejection = reply.into_responses().map(Rejection::Batch);
-                None
-            }
-        }
     }
 
     /// Decodes a message: returns it for the server, or `None`, possibly with a rejection to send.
@@ -197,18 +139,11 @@ impl<R: AsyncRead + Send + Unpin> LineTransport<R> {
             self.permit_deadline = None;
         }
         let request = self.pending_request.take()?;
-        let batch = self.batch.as_ref().map(|batch| Arc::clone(&batch.reply));
-        if let Err(error) = self.in_flight.begin(&request.id, permit, batch) {
+        if let Err(error) = self.in_flight.begin(&request.id, permit) {
             let (id, error) = (Some(request.id), error.into());
             return self.reject(InvalidLine { id, error });
         }
         self.is_negotiated |= decode::completes_negotiation(&request.request, &self.versions);
-        if let ClientRequest::InitializeRequest(initialize) = &request.request {
-            // The version that a client offers is negotiated, if the server supports it.
-            let offered = &initialize.params.protocol_version;
-            self.has_batches =
-                batch::has_batches(offered.as_str()) && self.versions.contains(offered);
-        }
         Some(ClientJsonRpcMessage::Request(request))
     }
 
@@ -216,10 +151,7 @@ impl<R: AsyncRead + Send + Unpin> LineTransport<R> {
         // A response to an id that is in flight would be attributed to another request.
         let id = invalid.id.filter(|id| !self.in_flight.is_awaited(id));
         let message = ServerJsonRpcMessage::error(*invalid.error, id);
-        match &self.batch {
-            Some(batch) => drop(batch.reply.push(&message, None)),
-            None => self.rejection = Some(Rejection::Message(message.into())),
-        }
+        self.rejection = Some(message.into());
         None
     }
 
@@ -231,12 +163,7 @@ impl<R: AsyncRead + Send + Unpin> LineTransport<R> {
         let writer = self.writer.as_ref().ok_or(ErrorKind::NotConnected)?;
         let place = writer.reserve().await?;
         match self.rejection.take() {
-            Some(Rejection::Message(message)) => writer.send(&message, place),
-            // Its requests are still in flight.
-            Some(Rejection::Batch(responses)) if !responses.ids.is_empty() => {
-                writer.send_line(responses.to_line(), Origin::Responses(responses.ids))
-            }
-            Some(Rejection::Batch(responses)) => writer.send_line(responses.to_line(), place),
+            Some(message) => writer.send(&message, place),
             None => Ok(()),
         }
     }
@@ -258,7 +185,10 @@ impl<R: AsyncRead + Send + Unpin + 'static> Transport<RoleServer> for LineTransp
         async move {
             let writer = writer.ok_or(ErrorKind::NotConnected)?;
             match response_id(&message) {
-                Some(id) => respond(&message, id.clone(), &in_flight, &writer),
+                Some(id) if in_flight.answer(id) => {
+                    writer.send(&message, Origin::Response(id.clone()))
+                }
+                Some(_) => Ok(()),
                 None => writer.send(&message, writer.reserve().await?),
             }
         }
@@ -271,11 +201,9 @@ impl<R: AsyncRead + Send + Unpin + 'static> Transport<RoleServer> for LineTransp
             self.send_rejection().await.ok()?;
             let message = if self.pending_request.is_some() {
                 self.begin_pending().await
-            } else if let Some(batch) = self.batch.take() {
-                self.decode_next(batch)
             } else {
                 match self.reader.next_line().await {
-                    Line::Complete(line) => self.decode_line(&line),
+                    Line::Complete(line) => self.decode(&line),
                     Line::TooLong => self.reject(InvalidLine::too_long(MAX_LINE_BYTES)),
                     Line::Eof => {
                         self.disconnected.cancel();
@@ -293,30 +221,6 @@ impl<R: AsyncRead + Send + Unpin + 'static> Transport<RoleServer> for LineTransp
         // The writer task ends when everything is written.
         self.writer = None;
         Ok(())
-    }
-}
-
-/// Sends a response to a request in flight, or the reply to its batch if it is the last one.
-fn respond(
-    message: &ServerJsonRpcMessage,
-    id: RequestId,
-    in_flight: &InFlight,
-    writer: &LineWriter,
-) -> Result<()> {
-    let Answer { is_wanted, batch } = in_flight.answer(&id);
-    let Some(batch) = batch else {
-        return if is_wanted {
-            writer.send(message, Origin::Responses(vec![id]))
-        } else {
-            Ok(())
-        };
-    };
-    if is_wanted {
-        batch.push(message, Some(id))?;
-    }
-    match Arc::into_inner(batch).and_then(BatchReply::into_responses) {
-        Some(responses) => writer.send_line(responses.to_line(), Origin::Responses(responses.ids)),
-        None => Ok(()),
     }
 }
 

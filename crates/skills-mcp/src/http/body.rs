@@ -17,10 +17,9 @@ use super::limits::HttpLimits;
 use super::principal_limits::PrincipalLimits;
 use super::rejection::Rejection;
 use super::response_guard::guard_bytes;
-use crate::batch::is_batch;
 
-/// Layer that reads the body of a message or batch, with its memory permit, and the JSON-RPC header
-/// of a message. Drops the body of any other request.
+/// Layer that reads the body of a message, with its memory permit, and its JSON-RPC header. Drops the
+/// body of any other request.
 pub(super) async fn read(
     State(limits): State<Arc<HttpLimits>>,
     Extension(principal_limits): Extension<Arc<PrincipalLimits>>,
@@ -32,10 +31,11 @@ pub(super) async fn read(
     if parts.method == Method::POST {
         bytes = read_json(&parts.headers, body, &limits, &principal_limits.body_budget).await?;
         check_values(&bytes, limits.max_json_values())?;
-        // The messages of a batch get one each.
-        if !is_batch(&bytes) {
-            parts.extensions.insert(JsonRpcHeader::parse(&bytes)?);
+        // Versions of the protocol before 2025-06-18 allow several messages in an array.
+        if bytes.trim_ascii_start().starts_with(b"[") {
+            return Err(Rejection::BatchNotSupported);
         }
+        parts.extensions.insert(JsonRpcHeader::parse(&bytes)?);
     }
     Ok(next.run(Request::from_parts(parts, bytes.into())).await)
 }

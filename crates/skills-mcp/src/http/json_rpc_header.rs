@@ -16,14 +16,12 @@ pub(super) struct JsonRpcHeader {
     id: Option<RequestId>,
     /// Empty unless the message is an `initialize` request with valid ones.
     #[serde(skip)]
-    versions: InitializeVersions,
+    initialize: InitializeParams,
 }
 
-/// The protocol versions that an `initialize` request names.
+/// The parameters of an `initialize` request.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
-struct InitializeVersions {
-    #[serde(default, rename = "protocolVersion")]
-    offered: Option<String>,
+struct InitializeParams {
     #[serde(default, rename = "_meta")]
     meta: VersionMeta,
 }
@@ -62,7 +60,7 @@ impl JsonRpcHeader {
             }
         })?;
         if header.kind() == MessageKind::Initialize {
-            header.versions = InitializeVersions::parse(body);
+            header.initialize = InitializeParams::parse(body);
         }
         Ok(header)
     }
@@ -88,25 +86,20 @@ impl JsonRpcHeader {
         self.id.as_ref().filter(|_| is_initialize)
     }
 
-    /// Returns the protocol version that an `initialize` request offers.
-    pub(super) fn offered_version(&self) -> Option<&str> {
-        self.versions.offered.as_deref()
-    }
-
     /// Returns the protocol version in the metadata of an `initialize` request.
     pub(super) fn meta_version(&self) -> Option<&str> {
-        self.versions.meta.protocol_version.as_deref()
+        self.initialize.meta.protocol_version.as_deref()
     }
 }
 
-impl InitializeVersions {
-    /// Parses the versions. Those of invalid parameters are ignored, since the protocol handler
+impl InitializeParams {
+    /// Parses the parameters. Invalid ones are ignored, since the protocol handler
     /// rejects the request.
     fn parse(body: &[u8]) -> Self {
         #[derive(Deserialize)]
         struct Message {
             #[serde(default)]
-            params: InitializeVersions,
+            params: InitializeParams,
         }
         serde_json::from_slice::<Message>(body).map_or_else(|_| Self::default(), |m| m.params)
     }

@@ -18,7 +18,7 @@ use super::rejection::Rejection;
 use super::session::SessionOwners;
 use super::shutdown::ShutdownPhases;
 use super::{
-    access_log, auth, batch, body, concurrency, handshake, host, origin, rate, session, shutdown,
+    access_log, auth, body, concurrency, handshake, host, origin, rate, session, shutdown,
 };
 
 /// Path of the protocol.
@@ -56,7 +56,6 @@ impl Layers {
             // costs memory.
             .layer(from_fn(rate::check))
             .layer(from_fn_with_state(Arc::new(self.limits), body::read))
-            .layer(from_fn_with_state(sessions.clone(), batch::split_messages))
             .layer(from_fn(handshake::check))
             .layer(from_fn(concurrency::limit))
             .layer(from_fn_with_state(sessions, session::enter));

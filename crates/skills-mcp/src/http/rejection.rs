@@ -5,8 +5,6 @@ use http::StatusCode;
 use http::header::{ALLOW, CONTENT_TYPE, HeaderName, HeaderValue, RETRY_AFTER, WWW_AUTHENTICATE};
 use rmcp::model::{ErrorCode, ErrorData, JsonRpcError, RequestId};
 
-use crate::batch::BatchError;
-
 /// The reason why a request is rejected.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub(super) enum Rejection {
@@ -55,12 +53,9 @@ pub(super) enum Rejection {
     /// The body is not JSON.
     #[error("invalid JSON")]
     InvalidJson,
-    /// The body is a batch of messages, and the protocol version has none.
+    /// The body is an array of messages.
     #[error("batches are not supported; send one message per request")]
     BatchNotSupported,
-    /// The body is an invalid batch.
-    #[error(transparent)]
-    InvalidBatch(#[from] BatchError),
     /// The body is not a JSON-RPC message.
     #[error("invalid JSON-RPC 2.0 message")]
     InvalidMessage,
@@ -151,7 +146,6 @@ impl Rejection {
             | Self::IncompleteBody
             | Self::InvalidJson
             | Self::BatchNotSupported
-            | Self::InvalidBatch(_)
             | Self::InvalidMessage
             | Self::DuplicateId => StatusCode::BAD_REQUEST,
         }
@@ -160,7 +154,6 @@ impl Rejection {
     fn code(&self) -> ErrorCode {
         match self {
             Self::InvalidJson => ErrorCode::PARSE_ERROR,
-            Self::InvalidBatch(error) => error.code(),
             Self::MethodNotFound { .. } => ErrorCode::METHOD_NOT_FOUND,
             Self::Internal => ErrorCode::INTERNAL_ERROR,
             _ => ErrorCode::INVALID_REQUEST,

@@ -21,7 +21,6 @@ use super::principal_limits::PrincipalLimits;
 use super::rejection::Rejection;
 use super::response_guard::attach_guard;
 use crate::Principal;
-use crate::batch::has_batches;
 
 use table::{Reservation, SessionQuota, SessionTable};
 
@@ -103,13 +102,11 @@ impl SessionOwners {
     ) -> Result<Response, Rejection> {
         // Only later there is an id. Until then the reservation counts the session.
         let _reservation = self.reserve(principal).await?;
-        let header = request.extensions().get::<JsonRpcHeader>();
-        let has_batches = header.and_then(negotiated_batches).unwrap_or_default();
         let response = next.run(request).await;
         let id = response.headers().get(SESSION_ID);
         if let Some(id) = id.and_then(|id| id.to_str().ok()) {
             log.session(id);
-            lock_table(&self.table).insert(id.into(), principal, has_batches);
+            lock_table(&self.table).insert(id.into(), principal);
         }
         Ok(response)
     }
@@ -135,13 +132,6 @@ impl SessionOwners {
         Ok(reservation)
     }
 
-    /// Returns whether the protocol version of a session has batches.
-    ///
-    /// Fails like [`enter`](Self::enter).
-    pub(super) fn has_batches(&self, id: &str, principal: &Principal) -> Result<bool, Rejection> {
-        lock_table(&self.table).has_batches(id, principal)
-    }
-
     /// Enters a session with a message, which may be a request with an id, until the guard is
     /// dropped.
     ///
@@ -154,8 +144,7 @@ impl SessionOwners {
         header: Option<&JsonRpcHeader>,
     ) -> Result<SessionGuard, Rejection> {
         let request = header.and_then(JsonRpcHeader::request_id);
-        let negotiated = header.and_then(negotiated_batches);
-        lock_table(&self.table).enter(id, principal, request, negotiated)?;
+        lock_table(&self.table).enter(id, principal, request)?;
         Ok(SessionGuard {
             table: self.table.clone(),
             id: id.into(),
@@ -176,13 +165,6 @@ impl Drop for SessionGuard {
     fn drop(&mut self) {
         lock_table(&self.table).leave(&self.id, self.request.as_ref());
     }
-}
-
-/// Returns whether the protocol version that an `initialize` request negotiates has batches.
-fn negotiated_batches(header: &JsonRpcHeader) -> Option<bool> {
-    header.initialize_id()?;
-    // The version that a client offers is negotiated, if the server supports it.
-    Some(header.offered_version().is_some_and(has_batches))
 }
 
 fn lock_table(table: &Mutex<SessionTable>) -> MutexGuard<'_, SessionTable> {
@@ -206,7 +188,7 @@ mod tests {
     }
 
     fn insert(sessions: &SessionOwners, id: &str, principal: &Principal) {
-        lock_table(&sessions.table).insert(id.into(), principal, false);
+        lock_table(&sessions.table).insert(id.into(), principal);
     }
 
     #[tokio::test]

@@ -8,8 +8,6 @@ use rmcp::model::{
 use serde::de::IgnoredAny;
 use serde::{Deserialize, Deserializer};
 
-use crate::batch::{BatchError, is_batch};
-
 /// A line that is answered with an error, with the id if it is a request with a readable one.
 #[derive(Debug)]
 pub(super) struct InvalidLine {
@@ -26,13 +24,6 @@ impl InvalidLine {
     fn new(id: Option<RequestId>, message: impl Into<Cow<'static, str>>) -> Self {
         let error = ErrorData::invalid_request(message, None).into();
         Self { id, error }
-    }
-}
-
-impl From<BatchError> for InvalidLine {
-    fn from(error: BatchError) -> Self {
-        let error = ErrorData::new(error.code(), error.to_string(), None).into();
-        Self { id: None, error }
     }
 }
 
@@ -89,7 +80,7 @@ pub(super) fn decode_line(line: &[u8]) -> Decoded {
     if line.is_empty() {
         return Ok(None);
     }
-    if is_batch(line) {
+    if line.starts_with(b"[") {
         let message = "batches are not supported; send one message per line";
         return Err(InvalidLine::new(None, message));
     }

@@ -8,8 +8,6 @@ use rmcp::model::{ErrorCode, ErrorData, RequestId};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio_util::sync::CancellationToken;
 
-use super::batch_reply::BatchReply;
-
 /// JSON-RPC error code of an overloaded server.
 const BUSY_CODE: ErrorCode = ErrorCode(-32_000);
 
@@ -26,17 +24,7 @@ pub(super) struct InFlight {
 struct Request {
     state: RequestState,
     cancellation: CancellationToken,
-    /// The batch that it belongs to, until it is answered.
-    batch: Option<Arc<BatchReply>>,
     _permit: OwnedSemaphorePermit,
-}
-
-/// What to do with a response.
-pub(super) struct Answer {
-    /// Whether it is sent: the request was not cancelled.
-    pub(super) is_wanted: bool,
-    /// The batch of its request. The response is part of the reply to it.
-    pub(super) batch: Option<Arc<BatchReply>>,
 }
 
 /// The state of a request.
@@ -73,7 +61,6 @@ impl InFlight {
         &self,
         id: &RequestId,
         permit: Option<OwnedSemaphorePermit>,
-        batch: Option<Arc<BatchReply>>,
     ) -> Result<(), ErrorData> {
         let mut requests = self.requests();
         let Entry::Vacant(entry) = requests.entry(id.clone()) else {
@@ -88,7 +75,6 @@ impl InFlight {
         entry.insert(Request {
             state: RequestState::Running,
             cancellation: self.stop.child_token(),
-            batch,
             _permit: permit,
         });
         Ok(())
@@ -113,24 +99,20 @@ impl InFlight {
         }
     }
 
-    /// Marks a request as answered, or removes it if it was cancelled. Returns what to do with its
-    /// response.
-    pub(super) fn answer(&self, id: &RequestId) -> Answer {
+    /// Marks a request as answered, or removes it if it was cancelled. Returns whether its response
+    /// is sent.
+    pub(super) fn answer(&self, id: &RequestId) -> bool {
         let mut requests = self.requests();
         let Entry::Occupied(mut request) = requests.entry(id.clone()) else {
-            return Answer {
-                is_wanted: true,
-                batch: None,
-            };
+            return true;
         };
-        let batch = request.get_mut().batch.take();
         let is_wanted = request.get().state != RequestState::Cancelled;
         if is_wanted {
             request.get_mut().state = RequestState::Answered;
         } else {
             request.remove();
         }
-        Answer { is_wanted, batch }
+        is_wanted
     }
 
     /// Removes a request whose response is written.
@@ -167,7 +149,7 @@ mod tests {
 
     async fn begin(in_flight: &InFlight, id: &RequestId) -> Result<(), ErrorCode> {
         let permit = timeout(std::time::Duration::ZERO, in_flight.permit()).await;
-        let begun = in_flight.begin(id, permit.ok().flatten(), None);
+        let begun = in_flight.begin(id, permit.ok().flatten());
         begun.map_err(|error| error.code)
     }
 
@@ -200,7 +182,7 @@ mod tests {
         assert!(cancellation.is_cancelled());
         assert!(open.contains(&id(1)) && !open.is_awaited(&id(1)));
         assert_eq!(begin(&open, &id(2)).await, Err(BUSY_CODE));
-        assert!(!open.answer(&id(1)).is_wanted, "its response is dropped");
+        assert!(!open.answer(&id(1)), "its response is dropped");
         assert_eq!(begin(&open, &id(1)).await, Ok(()));
     }
 
@@ -208,7 +190,7 @@ mod tests {
     async fn a_response_that_is_being_written_is_not_cancelled() {
         let open = InFlight::new(1, CancellationToken::new());
         begin(&open, &id(1)).await.unwrap();
-        assert!(open.answer(&id(1)).is_wanted);
+        assert!(open.answer(&id(1)));
         open.cancel(&id(1));
         assert!(open.is_awaited(&id(1)));
         open.cancel(&id(2));
@@ -222,6 +204,6 @@ mod tests {
         begin(&open, &id(1)).await.unwrap();
         stop.cancel();
         assert!(open.cancellation(&id(1)).is_cancelled());
-        assert!(open.answer(&id(1)).is_wanted);
+        assert!(open.answer(&id(1)));
     }
 }

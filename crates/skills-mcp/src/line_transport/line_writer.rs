@@ -28,8 +28,8 @@ struct Line {
 
 /// Why a message is sent.
 pub(super) enum Origin {
-    /// It has the responses to requests in flight: of one, or of those of a batch.
-    Responses(Vec<RequestId>),
+    /// It is the response to a request in flight.
+    Response(RequestId),
     /// Anything else, with its place in the queue.
     Other { _place: OwnedSemaphorePermit },
 }
@@ -80,14 +80,6 @@ impl LineWriter {
     pub(super) fn send(&self, message: &ServerJsonRpcMessage, origin: Origin) -> Result<()> {
         let mut bytes = serde_json::to_vec(message)?;
         bytes.push(b'\n');
-        self.send_line(bytes, origin)
-    }
-
-    /// Enqueues a line with its terminator.
-    ///
-    /// # Errors
-    /// Fails if the writer has ended.
-    pub(super) fn send_line(&self, bytes: Vec<u8>, origin: Origin) -> Result<()> {
         let sent = self.lines.send(Line { bytes, origin });
         sent.map_err(|_| ErrorKind::BrokenPipe.into())
     }
@@ -100,9 +92,9 @@ async fn write_lines(
     disconnected: CancellationToken,
 ) {
     while let Some(line) = lines.recv().await {
-        if let Origin::Responses(ids) = &line.origin {
+        if let Origin::Response(id) = &line.origin {
             // The client may reuse an id once it has read the response.
-            ids.iter().for_each(|id| in_flight.end(id));
+            in_flight.end(id);
         }
         let written = async {
             output.write_all(&line.bytes).await?;
@@ -140,9 +132,7 @@ mod tests {
         async fn new() -> Self {
             let (client, output) = tokio::io::duplex(8);
             let in_flight = Arc::new(InFlight::new(2, CancellationToken::new()));
-            in_flight
-                .begin(&ID, in_flight.permit().await, None)
-                .unwrap();
+            in_flight.begin(&ID, in_flight.permit().await).unwrap();
             let disconnected = CancellationToken::new();
             let (writer, writing) =
                 LineWriter::start(output, Arc::clone(&in_flight), disconnected.clone());
@@ -159,7 +149,7 @@ mod tests {
             let id = RequestId::Number(id);
             let result = ServerResult::EmptyResult(EmptyResult {});
             let message = ServerJsonRpcMessage::response(result, id.clone());
-            self.writer.send(&message, Origin::Responses(vec![id]))
+            self.writer.send(&message, Origin::Response(id))
         }
     }
 
@@ -183,7 +173,7 @@ mod tests {
         fixture.answer(1).unwrap();
         fixture.client.read_u8().await.unwrap();
         let permit = fixture.in_flight.permit().await;
-        assert!(fixture.in_flight.begin(&ID, permit, None).is_ok());
+        assert!(fixture.in_flight.begin(&ID, permit).is_ok());
     }
 
     #[tokio::test(start_paused = true)]

@@ -268,7 +268,7 @@ async fn structured_results_have_data_and_schemas() {
 async fn links_are_for_versions_that_have_them() {
     let host = Host::new();
     let server = host.server(&[]);
-    for (version, count) in [("2025-03-26", 1), ("2025-06-18", 2), ("2025-11-25", 2)] {
+    for (version, count) in [("2024-11-05", 1), ("2025-06-18", 2), ("2025-11-25", 2)] {
         let mut client = Client::connect_with_version(&server, version).await;
         let arguments = json!({"path": "/workspace/a.txt", "content": "x"});
         let written = client.tool("skills_write", arguments).await;

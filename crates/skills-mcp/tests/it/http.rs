@@ -10,7 +10,6 @@
 mod access;
 mod access_log;
 mod approval;
-mod batches;
 mod bodies;
 mod client;
 mod handshake;

@@ -7,7 +7,6 @@
 )]
 
 mod approval;
-mod batches;
 mod calls;
 mod capabilities;
 mod client;

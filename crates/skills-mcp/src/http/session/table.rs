@@ -28,8 +28,6 @@ struct OwnedSession {
     /// Number of running requests and open streams in the session.
     active: usize,
     request_ids: HashSet<RequestId>,
-    /// Whether its protocol version has batches.
-    has_batches: bool,
 }
 
 /// Limits of the number of sessions.
@@ -91,7 +89,7 @@ impl SessionTable {
         Ok((reservation, evicted))
     }
 
-    pub(super) fn insert(&mut self, id: SessionId, principal: &Principal, has_batches: bool) {
+    pub(super) fn insert(&mut self, id: SessionId, principal: &Principal) {
         self.clock += 1;
         self.sessions.insert(
             id,
@@ -100,27 +98,16 @@ impl SessionTable {
                 last_used: self.clock,
                 active: 0,
                 request_ids: HashSet::new(),
-                has_batches,
             },
         );
     }
 
-    pub(super) fn has_batches(
-        &mut self,
-        id: &str,
-        principal: &Principal,
-    ) -> Result<bool, Rejection> {
-        Ok(self.owned(id, principal)?.has_batches)
-    }
-
-    /// Enters a session with a message; `negotiated` if it negotiates anew whether the session has
-    /// batches.
+    /// Enters a session with a message.
     pub(super) fn enter(
         &mut self,
         id: &str,
         principal: &Principal,
         request: Option<&RequestId>,
-        negotiated: Option<bool>,
     ) -> Result<(), Rejection> {
         self.clock += 1;
         let now = self.clock;
@@ -131,7 +118,6 @@ impl SessionTable {
             return Err(Rejection::DuplicateId);
         }
         owned.active += 1;
-        owned.has_batches = negotiated.unwrap_or(owned.has_batches);
         owned.last_used = now;
         Ok(())
     }
@@ -186,7 +172,7 @@ mod tests {
             let Ok((_reservation, evicted)) = table.reserve(&principal, quota) else {
                 return "rejected".to_owned();
             };
-            table.insert(format!("{name}{number}").into(), &principal, false);
+            table.insert(format!("{name}{number}").into(), &principal);
             evicted.map_or_else(String::new, |evicted| evicted.to_string())
         };
         names.iter().enumerate().map(&mut start_session).collect()
@@ -229,8 +215,8 @@ mod tests {
         };
         let [one, two] = ["a", "b"].map(Principal::new);
         for id in ["1", "2"] {
-            table.insert(id.into(), &one, false);
-            table.enter(id, &one, None, None).unwrap();
+            table.insert(id.into(), &one);
+            table.enter(id, &one, None).unwrap();
         }
         assert_eq!(
             evicted(&mut table, &one),

@@ -56,7 +56,6 @@ async fn stateless_versions_have_no_initialize() {
 async fn initialize_without_a_stateless_marker_negotiates() {
     let server = Server::start(|http| http).await;
     for (call, expected) in [
-        (initialize("2025-03-26", &json!({})), "2025-03-26"),
         (initialize("2025-11-25", &json!({})), "2025-11-25"),
         (
             initialize("2025-11-25", &json!({})).with("mcp-protocol-version", "2025-11-25"),
