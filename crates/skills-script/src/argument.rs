@@ -47,14 +47,8 @@ pub enum ArgumentSource {
 pub enum Framework {
     /// Python's `argparse`.
     Argparse,
-    /// Python's `click`.
-    Click,
-    /// Python's `typer`.
-    Typer,
     /// JavaScript's `commander`.
     Commander,
-    /// JavaScript's `yargs`.
-    Yargs,
     /// `util.parseArgs` of Node.js.
     ParseArgs,
     /// The shell's `getopts`.
@@ -438,18 +432,6 @@ impl ArgumentStyle {
             when: true,
         }
     }
-
-    /// Returns the style of `--on/--off`, or of an option without an opposite.
-    pub(crate) fn flag_pair(spelling: &str) -> Self {
-        match spelling.split_once('/') {
-            Some((option, otherwise)) => Self::Flag {
-                option: option.trim().to_owned(),
-                when: true,
-                otherwise: Some(otherwise.trim().to_owned()),
-            },
-            None => Self::flag(spelling.to_owned()),
-        }
-    }
 }
 
 impl Framework {
@@ -457,10 +439,7 @@ impl Framework {
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Argparse => "argparse",
-            Self::Click => "click",
-            Self::Typer => "typer",
             Self::Commander => "commander",
-            Self::Yargs => "yargs",
             Self::ParseArgs => "parseArgs",
             Self::Getopts => "getopts",
             Self::ShellCase => "case",
@@ -471,16 +450,6 @@ impl Framework {
 }
 
 impl JsonType {
-    /// Returns the type of a number or boolean; `None` for other values.
-    pub(crate) fn of_literal(value: &Value) -> Option<Self> {
-        match value {
-            Value::Bool(_) => Some(Self::Boolean),
-            Value::Number(number) if number.is_f64() => Some(Self::Number),
-            Value::Number(_) => Some(Self::Integer),
-            _ => None,
-        }
-    }
-
     /// Returns the name of the type in a schema. `None` for any type.
     pub fn name(self) -> Option<&'static str> {
         Some(match self {

@@ -11,9 +11,8 @@ mod token;
 use std::ops::Range;
 
 pub(crate) use call::{Call, Fields};
-pub(crate) use literal::parse_literal;
 pub(crate) use python_lexer::Lexer as PythonLexer;
-pub(crate) use token::{Token, split_at_commas, top_level_equals};
+pub(crate) use token::{Token, top_level_equals};
 
 use javascript_lexer::Lexer as JavaScriptLexer;
 

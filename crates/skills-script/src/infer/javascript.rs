@@ -2,7 +2,6 @@
 
 mod commander;
 mod parse_args;
-mod yargs;
 
 use super::{Signs, merge_code_and_usage, option_literals, position, usage};
 use crate::argument::ArgumentSpec;
@@ -36,8 +35,6 @@ fn framework(tokens: &Tokens<'_>) -> Option<ArgumentSpec> {
     let imports = |package: &str| tokens.all().iter().any(|token| is_text(token, package));
     if imports("commander") {
         commander::read(tokens)
-    } else if imports("yargs") || imports("yargs/yargs") {
-        yargs::read(tokens)
     } else if imports("util") || imports("node:util") {
         parse_args::read(tokens)
     } else {

@@ -1,8 +1,5 @@
 //! Arguments of Python scripts.
 
-mod click;
-mod typer;
-
 use super::{Signs, argparse, merge_code_and_usage, option_literals, position, usage};
 use crate::ScriptWarning;
 use crate::argument::{ArgumentSpec, InputConvention};
@@ -24,6 +21,8 @@ const WORD_READERS: [&str; 13] = [
     "tyro",
     "cyclopts",
 ];
+/// Packages that read the command line from decorators and parameters of functions.
+const WORD_PACKAGES: [&str; 3] = ["click", "typer", "fire"];
 /// Functions that parse JSON.
 const JSON_PARSERS: [&str; 2] = ["load", "loads"];
 
@@ -37,10 +36,12 @@ pub(super) fn infer(
     warnings: &mut Vec<ScriptWarning>,
 ) -> ArgumentSpec {
     signs(tokens).into_spec(framework(tokens, warnings), |signs| {
-        if tokens.has_any_name(&["argparse", "add_argument", "click", "typer", "fire"]) {
+        if tokens.has_any_name(&["argparse", "add_argument"]) {
             return ArgumentSpec::unknown(InputConvention::Words);
         }
-        let code = if tokens.has_name("argv") {
+        // Beside a package that reads the words, `argv` is something else.
+        let reads_itself = tokens.has_name("argv") && !tokens.has_any_name(&WORD_PACKAGES);
+        let code = if reads_itself {
             option_literals::add(position::python(tokens), tokens)
         } else {
             signs.without_known_words()
@@ -52,10 +53,6 @@ pub(super) fn infer(
 fn framework(tokens: &Tokens<'_>, warnings: &mut Vec<ScriptWarning>) -> Option<ArgumentSpec> {
     if tokens.has_any_name(&["argparse", "add_argument"]) {
         argparse::read(tokens, warnings)
-    } else if tokens.has_name("typer") {
-        typer::read(tokens)
-    } else if tokens.has_name("click") {
-        click::read(tokens, warnings)
     } else {
         None
     }
