@@ -262,3 +262,42 @@ pub(crate) const MAX_FILE_BYTES: u64 = 1 << 28;
 /// Default timeout for the lock. A writer holds it for one line only, so a longer wait means that
 /// the holder is stuck.
 const LOCK_TIMEOUT: Duration = Duration::from_secs(3);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Disposition;
+
+    #[test]
+    fn a_file_is_full_at_half_of_the_size_of_files_that_are_read() {
+        let log = AuditLog::reader("audit.jsonl").rotation(Rotation {
+            max_bytes: u64::MAX,
+            ..Rotation::default()
+        });
+        assert!(!log.is_full(MAX_FILE_BYTES / 2 - 1));
+        assert!(log.is_full(MAX_FILE_BYTES / 2));
+    }
+
+    #[test]
+    fn the_oldest_record_is_found_behind_a_gap_of_one_number() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("audit.jsonl");
+        let log = AuditLog::open(&path).unwrap().rotation(Rotation {
+            max_files: 4,
+            ..Rotation::default()
+        });
+        assert_eq!(log.oldest_kept().unwrap(), None);
+        let event = Event::new("2026-11-22T08:00:00Z", "pdf", Disposition::Granted);
+        for number in [3, 2] {
+            log.record(&event).unwrap();
+            std::fs::copy(&path, log.rotated_path(number)).unwrap();
+        }
+        let first = first_record(&path).unwrap().map(|record| record.sequence);
+        assert!(first.is_some());
+        assert_eq!(log.oldest_kept().unwrap(), first);
+        std::fs::rename(log.rotated_path(2), log.rotated_path(1)).unwrap();
+        assert_eq!(log.oldest_kept().unwrap(), first);
+        std::fs::remove_file(log.rotated_path(1)).unwrap();
+        assert_eq!(log.oldest_kept().unwrap(), None);
+    }
+}

@@ -192,3 +192,25 @@ fn parse_unended(line: &[u8], is_long: bool) -> RawLine {
         _ => RawLine::Incomplete,
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_record_with_too_much_space_behind_it_is_malformed() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("audit.jsonl");
+        let log = crate::AuditLog::open(&path).unwrap();
+        let event = crate::Event::new("2026-11-22T08:00:00Z", "pdf", crate::Disposition::Granted);
+        crate::AuditSink::record(&log, &event).unwrap();
+        let text = std::fs::read_to_string(&path).unwrap();
+        let line = text.lines().next_back().unwrap();
+        let read = |spaces: usize| {
+            let text = format!("{line}{}\n", " ".repeat(spaces));
+            lines(text.as_bytes()).next()
+        };
+        assert!(matches!(read(9), Some(RawLine::Record(_))));
+        assert!(matches!(read(MAX_LINE_BYTES), Some(RawLine::Malformed)));
+    }
+}

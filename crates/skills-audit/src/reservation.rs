@@ -105,10 +105,15 @@ pub(crate) enum Reserved {
 pub(crate) fn reserve(file: &File, end: u64, open_runs: u64) -> io::Result<Reserved> {
     let bytes = open_runs.saturating_add(1).saturating_mul(RECORD_BYTES);
     // Otherwise the kernel ends this process with a signal at the write that exceeds the limit.
-    if max_file_bytes().is_some_and(|max_bytes| end.saturating_add(bytes) > max_bytes) {
+    if exceeds(end.saturating_add(bytes), max_file_bytes()) {
         return Err(io::ErrorKind::FileTooLarge.into());
     }
     allocate(file, end, bytes)
+}
+
+/// Returns true if a file of this size is larger than the limit.
+fn exceeds(bytes: u64, max_bytes: Option<u64>) -> bool {
+    max_bytes.is_some_and(|max_bytes| bytes > max_bytes)
 }
 
 /// Returns the limit of the size of files of this process.
@@ -152,6 +157,30 @@ fn is_allocated(blocks: u64, end: u64, bytes: u64) -> bool {
 #[cfg(all(test, target_os = "linux"))]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_file_may_have_the_size_of_the_limit() {
+        assert!(!exceeds(100, Some(100)));
+        assert!(exceeds(101, Some(100)));
+        assert!(!exceeds(u64::MAX, None));
+    }
+
+    #[test]
+    fn space_is_reserved_where_the_file_system_can() {
+        use rustix::fs::{FallocateFlags, fallocate};
+        use std::os::unix::fs::MetadataExt;
+
+        let (own, ours) = (tempfile::tempfile().unwrap(), tempfile::tempfile().unwrap());
+        let is_possible = fallocate(&own, FallocateFlags::KEEP_SIZE, 0, 1 << 20).is_ok()
+            && own.metadata().unwrap().blocks() >= 2_048;
+        if !is_possible {
+            skills_test_support::skip("the file system reserves no space");
+            return;
+        }
+        assert_eq!(reserve(&ours, 0, 2).unwrap(), Reserved::Allocated);
+        assert!(ours.metadata().unwrap().blocks() * 512 >= 3 * RECORD_BYTES);
+        assert_eq!(ours.metadata().unwrap().len(), 0);
+    }
 
     #[test]
     fn space_is_allocated_only_where_the_blocks_of_the_file_show_it() {
