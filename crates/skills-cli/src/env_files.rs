@@ -26,8 +26,8 @@ pub(crate) fn read(
     for path in paths {
         let shown = path.display();
         let text = match trusted_file::read(path, MAX_BYTES, Privacy::Readable) {
-            // What a project contains belongs to whoever works on it, as in a container that runs as
-            // root; its programs get the variables.
+            // What a project contains belongs to the user who works on it, as in a container that
+            // runs as root; its programs get the variables.
             Err(error) if error.kind() == TrustErrorKind::Untrusted && is_in(path, project) => {
                 output.status(&format!(
                     "warning: another user can change `{shown}`, which sets variables of programs"

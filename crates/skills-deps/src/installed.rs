@@ -13,7 +13,8 @@ use crate::files::{list_paths, read_bounded, read_lossy};
 const MAX_ENTRIES: usize = 20_000;
 /// Maximum number of packages whose metadata is read for extras.
 const MAX_EXTRAS: usize = 64;
-/// The minor version of Python 3 whose markers count if that of the interpreter is not known.
+/// The minor version of Python 3 that markers are compared with if that of the interpreter is not
+/// known.
 const DEFAULT_MINOR_VERSION: u32 = 11;
 
 /// The Python packages that an interpreter finds, read from the names of their metadata directories.

@@ -6,7 +6,7 @@ use skills_discovery::SkillFiles;
 
 use crate::skill_tree::FileFacts;
 
-/// The largest file whose content is read, in bytes. A larger one may be code.
+/// The largest file of which the content is read, in bytes. A larger one may be code.
 const MAX_READ_BYTES: u64 = 16 << 20;
 
 /// What a file can be used for. Only the kinds of a short table are inert: no list names
@@ -191,7 +191,7 @@ fn format_of(path: &str) -> Option<Format> {
     if path.split('/').any(|name| name.starts_with('.')) {
         return None;
     }
-    // The instructions, whose changes are shown as such.
+    // Changes of the instructions are shown as such.
     if path.eq_ignore_ascii_case("SKILL.md") {
         return Some(Format::Text);
     }

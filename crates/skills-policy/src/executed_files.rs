@@ -14,7 +14,7 @@
 pub(crate) struct FileReader {
     /// The name for users.
     pub(crate) name: &'static str,
-    /// Files that nobody has to name, separated by spaces. They stay read-only in wider writable
+    /// Files that no caller has to name, separated by spaces. They stay read-only in wider writable
     /// directories.
     pub(crate) protected: &'static str,
     /// Files that are run on purpose, separated by spaces.

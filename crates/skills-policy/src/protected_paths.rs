@@ -113,7 +113,7 @@ impl Patterns {
         });
     }
 
-    /// Returns the patterns whose last component matches a folded name.
+    /// Returns the patterns with a last component that matches a folded name.
     fn ending_with<'a>(&'a self, name: &'a str) -> impl Iterator<Item = &'a Pattern> {
         let extension = extension(name);
         // Without an extension there is no stem.

@@ -73,8 +73,8 @@ pub(crate) struct NamedFiles {
     pub(crate) paths: BTreeSet<PathBuf>,
     /// Directories of hooks.
     pub(crate) hooks: BTreeSet<PathBuf>,
-    /// Configuration files that could not be read, or only in part, or whose values name more than
-    /// is resolved.
+    /// Configuration files that could not be read, or only in part, or with values that name more
+    /// than is resolved.
     pub(crate) unread: BTreeSet<PathBuf>,
 }
 
@@ -204,7 +204,7 @@ impl Search {
         }
     }
 
-    /// Adds a work tree, whose path is relative to the directory of the repository.
+    /// Adds a work tree, by its path relative to the directory of the repository.
     fn add_work_tree(&mut self, value: &[u8]) {
         let git_dir = self.bases[self.work_trees..].to_owned();
         for path in self.resolve(value, &git_dir) {
@@ -391,7 +391,7 @@ fn parts(word: &[u8]) -> impl Iterator<Item = &[u8]> {
         .chain(parts.filter(move |part| !part.is_empty() && part.len() < word.len()))
 }
 
-/// Returns a path without `.` and `..`, whose directories are resolved as far as they exist.
+/// Returns a path without `.` and `..`. Its directories are resolved as far as they exist.
 fn normalized(path: &Path) -> PathBuf {
     let mut resolved = PathBuf::new();
     let mut components = path.components().peekable();

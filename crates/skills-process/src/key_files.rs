@@ -272,7 +272,7 @@ impl<'a> Search<'a> {
         files.any(|file| file.path() != path && file.path().starts_with(path))
     }
 
-    /// Withholds a path, whose file is at `location`, or the target of a symlink.
+    /// Withholds a path with its file at `location`, or the target of a symlink.
     fn withhold(&mut self, path: &Path, location: &Path) -> Result<(), KeySearchLimit> {
         let Ok(metadata) = location.symlink_metadata() else {
             return Ok(());

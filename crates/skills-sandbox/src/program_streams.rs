@@ -19,7 +19,7 @@ pub struct ProgramStreams {
     pub stderr: OutputCopy,
 }
 
-/// Input that is read while a program runs, by whoever [takes](Self::take) it first.
+/// Input that is read while a program runs, by the first that [takes](Self::take) it.
 #[derive(Clone)]
 pub struct InputStream(Arc<Mutex<Option<Box<dyn Read + Send>>>>);
 

@@ -10,9 +10,10 @@
 //! - a directory with the sticky bit, such as `/tmp`, may be writable by others, since they cannot
 //!   replace what belongs to the user. That includes the symlinks in it.
 //!
-//! As root only files of root are trusted: a user whose files root followed could act as root. In a
-//! user namespace, users that it does not know appear as user 65534; a file of that user is not trusted,
-//! and a directory only where the root directory belongs to that user too, and only on the way.
+//! As root only files of root are trusted: a user could act as root if root followed its files. In
+//! a user namespace, users that it does not know appear as user 65534; a file of that user is not
+//! trusted, and a directory only where the root directory belongs to that user too, and only on the
+//! way.
 //!
 //! On other systems the permissions of files are not checked.
 //!

@@ -92,8 +92,8 @@ pub async fn run_blocking_or_here<T: Send + 'static>(
     }
 }
 
-/// Starts blocking work whose result nobody waits for on the pool of the current runtime, or does it
-/// on this thread if there is no runtime or no thread.
+/// Starts blocking work without waiting for its result on the pool of the current runtime, or does
+/// it on this thread if there is no runtime or no thread.
 pub fn detach_blocking(work: impl FnOnce() + Send + 'static) {
     #[expect(
         clippy::disallowed_methods,

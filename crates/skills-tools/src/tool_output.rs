@@ -128,7 +128,7 @@ impl ToolOutput {
     /// Returns the text for a model: the words of the tool, the line `Program output:`, and what the
     /// program printed, up to the end. A call without output of a program has no such line.
     ///
-    /// A program cannot write before that line, whose first occurrence ends the words of the tool.
+    /// A program cannot write before that line. Its first occurrence ends the words of the tool.
     #[must_use]
     pub fn text(&self) -> Cow<'_, str> {
         match (&self.program_output, self.own_text.as_str()) {

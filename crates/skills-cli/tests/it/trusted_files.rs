@@ -183,8 +183,8 @@ fn the_files_of_a_project_need_trust_only_where_they_could_allow() {
     );
 }
 
-/// Whoever changes such a file sets variables of programs. A file of the project belongs to whoever
-/// works on it.
+/// A user who changes such a file sets variables of programs. A file of the project belongs to the
+/// user who works on it.
 #[test]
 fn an_env_file_that_others_can_change_is_used_only_in_a_project() {
     let host = Host::new();

@@ -213,7 +213,7 @@ pub(super) fn risk_notes(request: &Request, pending: &[PermissionDecision]) -> V
     }
     if has(|permission| matches!(permission, Permission::ReadKeys { .. })) {
         notes.push(
-            "DANGEROUS: the program, and whoever sees its output, could read keys or passwords"
+            "DANGEROUS: the program, and readers of its output, could read keys or passwords"
                 .to_owned(),
         );
     }

@@ -19,8 +19,8 @@ const PUBLIC_BLOCKS: [&str; 9] = [
     "TRUSTED CERTIFICATE",
     "X509 CRL",
 ];
-/// Sections of the configuration of a repository whose settings hold no password, unless their value
-/// [looks like one](may_hold_secret).
+/// Sections of the configuration of a repository with settings that hold no password, unless their
+/// value [looks like one](may_hold_secret).
 const GIT_SECTIONS: [&str; 41] = [
     "add",
     "advice",
@@ -113,7 +113,7 @@ const NPM_SETTINGS: [&str; 18] = [
     "strict-peer-dependencies",
 ];
 
-/// Returns true if a file or directory whose name says that it may hold keys is known to hold none:
+/// Returns true if a file or directory with the name of one with keys is known to hold none:
 /// certificates alone, settings of git or npm that are all known and without a password, or a
 /// virtual environment. Symlinks are not followed.
 pub(super) fn holds_no_key(path: &Path, metadata: &Metadata) -> bool {

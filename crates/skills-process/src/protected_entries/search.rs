@@ -408,8 +408,8 @@ impl<'a> Search<'a> {
     }
 }
 
-/// Returns true for a file system whose change times only the kernel sets. Others, such as vfat and
-/// some in user space, report the modification time, which a program can set.
+/// Returns true for a file system on which only the kernel sets change times. Others, such as vfat
+/// and some in user space, report the modification time, which a program can set.
 #[cfg(target_os = "linux")]
 fn has_change_times(directory: &Path) -> bool {
     // The numbers of `linux/magic.h`: ext4, XFS, Btrfs, tmpfs, overlayfs, F2FS; and those of ZFS

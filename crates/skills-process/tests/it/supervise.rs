@@ -267,7 +267,7 @@ async fn deleted_files_that_are_still_open_count() {
     assert_eq!(ending, over);
 }
 
-/// A writer whose bytes a test can read.
+/// A writer into bytes that a test can read.
 #[derive(Clone, Default)]
 struct Written(Arc<std::sync::Mutex<Vec<u8>>>);
 

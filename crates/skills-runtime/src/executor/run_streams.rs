@@ -25,7 +25,7 @@ pub(super) struct RunStreams {
     stderr: Option<RedactedCopy>,
 }
 
-/// A copy whose writer is finished after the run.
+/// A copy with a writer that is finished after the run.
 type RedactedCopy = Arc<Mutex<RedactingWriter<OutputCopy>>>;
 
 impl RunStreams {

@@ -141,7 +141,7 @@ fn is_trusted_group(group: u32) -> bool {
 /// with the name of the user and without another member.
 fn is_private_group(group: Gid) -> bool {
     let user = geteuid();
-    // The list of members does not contain those whose primary group it is.
+    // The list of members does not contain those with it as primary group.
     if has_other_user(&local_users(), user.as_raw(), group.as_raw()) {
         return false;
     }
@@ -201,7 +201,7 @@ fn listed_writers(_at: &Path) -> Option<Vec<Writers>> {
 }
 
 /// Parses an access control list as the kernel stores it: a version, then entries of a kind, a mode and
-/// an id. The mask is not applied: without write access in it, nobody asks for the list.
+/// an id. The mask is not applied: without write access in it, the list does not matter.
 #[cfg(target_os = "linux")]
 fn parse_list(bytes: &[u8]) -> Vec<Writers> {
     const USER: u16 = 0x02;

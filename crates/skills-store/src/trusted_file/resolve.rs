@@ -22,7 +22,7 @@ pub(super) enum End {
 
 /// Returns the path without symlinks, after checking each directory and each link that leads to it.
 ///
-/// The check goes from the root downward, so that nobody else can replace a component that was
+/// The check goes from the root downward, so that no other user can replace a component that was
 /// checked.
 pub(super) fn resolve(path: &Path, end: End) -> Result<PathBuf, TrustError> {
     let failed = |at: &Path, error| TrustError::io(path, at, error);
