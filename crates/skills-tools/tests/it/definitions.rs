@@ -37,7 +37,10 @@ fn property<'a>(definitions: &'a [ToolDefinition], tool: &str, name: &str) -> &'
 
 #[test]
 fn every_tool_has_an_mcp_definition() {
-    assert_json_snapshot!("mcp", host().tools().set.render(ToolFormat::Mcp).unwrap());
+    for definition in host().tools().set.render(ToolFormat::Mcp).unwrap() {
+        let name = definition["name"].as_str().unwrap();
+        assert_json_snapshot!(format!("mcp_{name}"), definition);
+    }
 }
 
 #[test]
