@@ -271,3 +271,29 @@ fn follows(record: &Record, last: Option<&(u64, String)>) -> bool {
         None => record.sequence > 0 && (record.sequence == 1) == (record.previous == GENESIS_HASH),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{AuditLog, AuditSink, Disposition, Event};
+
+    #[test]
+    fn the_first_record_of_a_log_has_the_number_1() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("audit.jsonl");
+        let log = AuditLog::open(&path).unwrap();
+        log.record(&Event::new(
+            "2026-11-22T08:00:00Z",
+            "pdf",
+            Disposition::Granted,
+        ))
+        .unwrap();
+        let mut record = crate::reader::first_record(&path).unwrap().unwrap();
+        assert!(follows(&record, None));
+        record.previous = "f".repeat(64);
+        for (sequence, expected) in [(0, false), (1, false), (2, true)] {
+            record.sequence = sequence;
+            assert_eq!(follows(&record, None), expected, "{sequence}");
+        }
+    }
+}

@@ -217,6 +217,53 @@ fn reserved_space_is_freed_with_the_last_end() {
     assert!(blocks() <= 8_192, "{}", blocks());
 }
 
+/// Cutting the file frees the space after its end.
+#[test]
+fn open_runs_keep_their_space_when_an_incomplete_line_is_removed() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("audit.jsonl");
+    let metadata = || fs::metadata(&path).unwrap();
+    let interrupt = || {
+        let mut file = fs::OpenOptions::new().append(true).open(&path).unwrap();
+        file.write_all(b"{\"incomplete").unwrap();
+    };
+    let log = AuditLog::open(&path).unwrap();
+    let run = start(&log, "a").unwrap();
+    let has_allocation = metadata().blocks() * 512 > RECORD_BYTES;
+    interrupt();
+    log.record(&event("denied")).unwrap();
+    let is_reserved = || metadata().blocks() * 512 >= metadata().len() + RECORD_BYTES;
+    assert!(!has_allocation || is_reserved());
+    let mut end = event("a");
+    end.start = run;
+    log.record(&end).unwrap();
+    assert!(!is_reserved(), "{:?}", metadata());
+    interrupt();
+    log.record(&event("denied")).unwrap();
+    assert!(!is_reserved(), "{:?}", metadata());
+}
+
+/// It needs no space for an end.
+#[test]
+fn a_denied_run_is_recorded_on_an_almost_full_disk() {
+    let Some(directory) = in_filesystem(
+        "space::a_denied_run_is_recorded_on_an_almost_full_disk",
+        SMALL,
+    ) else {
+        return;
+    };
+    let log = AuditLog::open(directory.join("audit.jsonl")).unwrap();
+    log.record(&event("first")).unwrap();
+    let filling = fill(&directory);
+    let bytes = fs::metadata(&filling).unwrap().len();
+    let file = fs::OpenOptions::new().write(true).open(&filling).unwrap();
+    file.set_len(bytes - 16_384).unwrap();
+    log.record(&event("denied")).unwrap();
+    assert_intact(&log, 2);
+    let error = start(&log, "a").unwrap_err();
+    assert!(is_full(&error), "{error:?}");
+}
+
 /// The files of other runs cannot be opened, as if this process had too many open files.
 #[test]
 fn an_end_that_was_written_is_no_error() {
