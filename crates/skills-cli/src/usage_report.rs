@@ -7,7 +7,7 @@ use std::time::SystemTime;
 use serde_json::{Map, Value, json};
 use skills_runtime::discovery::{DigestCache, SkillFiles};
 use skills_runtime::ledger::{
-    Counts, Digest, Duplicate, Problem, ProblemKind, Rate, SkillFacts, SkillUsage, Summary,
+    Counts, Digest, Duplicate, Problem, ProblemKind, Share, SkillFacts, SkillUsage, Summary,
     Timestamp,
 };
 use skills_runtime::prompt::{ListingMode, ListingModes};
@@ -174,13 +174,11 @@ pub(crate) fn counts_to_json(counts: &Counts) -> Value {
     Value::Object(named.collect::<Map<String, Value>>())
 }
 
-pub(crate) fn rate_to_json(rate: Rate) -> Value {
+pub(crate) fn share_to_json(share: Share) -> Value {
     json!({
-        "hits": rate.hits,
-        "trials": rate.trials,
-        "observed": rate.observed(),
-        "low": rate.low,
-        "high": rate.high,
+        "hits": share.hits,
+        "trials": share.trials,
+        "observed": share.observed(),
     })
 }
 

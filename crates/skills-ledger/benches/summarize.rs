@@ -13,7 +13,6 @@ use std::time::Duration;
 use divan::Bencher;
 use skills_ledger::{
     Activity, Assessment, Digest, Event, Ledger, Rotation, SessionHash, SkillFacts, Timestamp,
-    UsagePrior,
 };
 
 const EVENTS: u64 = 1_000_000;
@@ -76,7 +75,7 @@ fn summarize(bencher: Bencher<'_, '_>) {
     });
 }
 
-/// The summary, and with it the verdicts of all skills and the prior of a ranking.
+/// The summary, and with it the verdicts of all skills.
 #[divan::bench(sample_count = 10, sample_size = 1)]
 fn summarize_and_judge(bencher: Bencher<'_, '_>) {
     let directory = tempfile::tempdir().unwrap();
@@ -86,8 +85,7 @@ fn summarize_and_judge(bencher: Bencher<'_, '_>) {
         let judge = |skill: &skills_ledger::SkillUsage| {
             Assessment::new(&SkillFacts::new(&*skill.name, &*skill.scope), &summary)
         };
-        let judged: Vec<Assessment> = summary.skills.iter().map(judge).collect();
-        (judged, UsagePrior::new(&summary))
+        summary.skills.iter().map(judge).collect::<Vec<_>>()
     });
 }
 

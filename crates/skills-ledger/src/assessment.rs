@@ -2,31 +2,28 @@
 
 use std::fmt;
 
-use crate::statistics::{Rate, probability_larger};
 use crate::{
-    ContentUsage, Counts, Duplicate, Problem, ProblemKind, SkillFacts, SkillUsage, Staleness,
-    Summary,
+    ContentUsage, Counts, Duplicate, Problem, ProblemKind, RECENT_DAYS, Share, SkillFacts,
+    SkillUsage, Staleness, Summary,
 };
 
 /// Fewer trials than this are not enough to judge by.
-const MIN_TRIALS: f64 = 5.0;
-/// A skill fails too often if its rate of failures is above this with a probability of 95 %.
-const MAX_FAILURE_RATE: f64 = 0.3;
-/// An update made a skill worse if that is at least as probable.
-const MIN_REGRESSION_PROBABILITY: f64 = 0.95;
-/// An update made a skill worse if the observed rate of failures grew by at least this.
-const MIN_REGRESSION: f64 = 0.1;
+const MIN_TRIALS: u64 = 5;
+/// A skill fails too often if at least this part of its recent trials failed.
+const MAX_FAILURES: f64 = 0.5;
+/// An update made a skill worse if the rate of failures grew by at least this.
+const MIN_REGRESSION: f64 = 0.25;
 /// Contents that were used at the same time for longer are not an update of each other.
 const MAX_OVERLAP: std::time::Duration = std::time::Duration::from_secs(24 * 60 * 60);
-/// A skill is abandoned too often if that is above this rate with a probability of 95 %.
-const MAX_ABANDON_RATE: f64 = 0.5;
+/// A skill is abandoned too often if that happens in more than this part of its sessions.
+const MAX_ABANDONED: f64 = 0.5;
 /// A skill that was activated as often without ever being in a list or found is hard to find.
 const MIN_ACTIVATIONS: u64 = 5;
 /// A skill that fewer searches found is not judged by them.
-const MIN_FINDS: u64 = 50;
+const MIN_FINDS: u64 = 100;
 /// A skill is found too often if it was activated in less than this part of the searches that found
-/// it, with a probability of 95 %.
-const MAX_BROAD_RATE: f64 = 0.02;
+/// it.
+const MIN_USED_FINDS: f64 = 0.02;
 /// Fewer offers of all skills together than this mean that lists are not recorded.
 const MIN_OFFERS: u64 = 100;
 
@@ -38,13 +35,10 @@ pub struct Assessment {
     pub verdict: Verdict,
     /// Why, the most important first.
     pub reasons: Vec<Reason>,
-    /// The rate of failures of the present content; of what is known from the content before at most
-    /// two trials count.
-    pub failures: Rate,
-    /// The part of the sessions with an activation in which the skill was abandoned.
-    pub abandoned: Rate,
-    /// Activations per offer: per list and per search that showed the skill.
-    pub offer_to_use: Rate,
+    /// The failures of the present content in the last 90 days.
+    pub failures: Share,
+    /// The sessions with an activation in which the skill was abandoned.
+    pub abandoned: Share,
     /// Whether the skill is still used.
     pub staleness: Staleness,
     /// The numbers of the present content; all 0 if it has no events.
@@ -77,34 +71,20 @@ pub enum Verdict {
 #[non_exhaustive]
 pub enum Reason {
     /// It fails too often.
-    FailureRate {
-        /// The number of failures of the present content.
-        failures: u64,
-        /// The number of its runs and turns.
-        trials: u64,
-        /// The rate, in which old trials count less.
-        rate: Rate,
-    },
+    FailureRate(Share),
     /// It fails more often since an update.
     Regression {
-        /// Failures and trials before the update.
-        before: (u64, u64),
-        /// Failures and trials since the update.
-        after: (u64, u64),
-        /// The probability that the rate of failures has grown.
-        probability: f64,
+        /// The failures before the update.
+        before: Share,
+        /// The failures since the update.
+        after: Share,
     },
     /// Something that it needs does not exist.
     Problem(Problem),
     /// It is stale, or dormant, which does not count against it.
     Staleness(Staleness),
     /// It is often activated in vain.
-    Abandoned {
-        /// The number of sessions in which it was abandoned.
-        abandoned: u64,
-        /// The number of sessions in which it was activated.
-        sessions: u64,
-    },
+    Abandoned(Share),
     /// It is activated by its name only: lists and searches never show it.
     NeverFound {
         /// How often it was activated.
@@ -130,19 +110,18 @@ impl Assessment {
         let earlier = usage
             .zip(content)
             .and_then(|(usage, content)| earlier_content(usage, content));
-        let failures = content.map_or_else(
-            || Rate::new(0.0, 0.0),
-            |content| content.failure_rate(earlier),
-        );
-        let (abandoned, sessions) = usage.map_or((0, 0), |usage| (usage.abandoned, usage.sessions));
+        let abandoned = usage.map(|usage| Share {
+            hits: usage.abandoned,
+            trials: usage.sessions,
+        });
         let total = usage.map(|usage| usage.counts).unwrap_or_default();
-        let offers = total.offered + total.searched;
         let mut assessment = Self {
             verdict: Verdict::Unknown,
             reasons: Vec::new(),
-            failures,
-            abandoned: Rate::new(abandoned as f64, sessions as f64),
-            offer_to_use: Rate::new(total.activations() as f64, offers as f64),
+            failures: content
+                .map(|content| content.recent_failures)
+                .unwrap_or_default(),
+            abandoned: abandoned.unwrap_or_default(),
             staleness: Staleness::new(facts, summary),
             counts: content.map(|content| content.counts).unwrap_or_default(),
         };
@@ -159,11 +138,11 @@ impl Assessment {
                 .reasons
                 .push(Reason::Staleness(assessment.staleness));
         }
-        if facts.has_resources && is_above(assessment.abandoned, MAX_ABANDON_RATE) {
-            assessment.reasons.push(Reason::Abandoned {
-                abandoned,
-                sessions,
-            });
+        let is_abandoned = judged(assessment.abandoned).is_some_and(|rate| rate > MAX_ABANDONED);
+        if facts.has_resources && is_abandoned {
+            assessment
+                .reasons
+                .push(Reason::Abandoned(assessment.abandoned));
         }
         assessment.reasons.extend(never_found(&total, summary));
         assessment.reasons.extend(too_broad(&total));
@@ -176,11 +155,8 @@ impl Assessment {
     }
 
     fn failure_rate(&self) -> Option<Reason> {
-        is_above(self.failures, MAX_FAILURE_RATE).then(|| Reason::FailureRate {
-            failures: self.counts.failures(),
-            trials: self.counts.trials(),
-            rate: self.failures,
-        })
+        let rate = judged(self.failures)?;
+        (rate >= MAX_FAILURES).then_some(Reason::FailureRate(self.failures))
     }
 
     /// Orders the reasons, and takes the verdict of the most important one.
@@ -216,13 +192,13 @@ impl Reason {
     #[must_use]
     pub fn code(&self) -> &'static str {
         match self {
-            Self::FailureRate { .. } => "failure-rate",
+            Self::FailureRate(_) => "failure-rate",
             Self::Regression { .. } => "regression",
             Self::Problem(problem) => problem.kind.code(),
             Self::Staleness(Staleness::Unused { offers: 0 }) => "never-offered",
             Self::Staleness(Staleness::Unused { .. }) => "never-used",
             Self::Staleness(staleness) => staleness.as_str(),
-            Self::Abandoned { .. } => "abandoned",
+            Self::Abandoned(_) => "abandoned",
             Self::NeverFound { .. } => "never-found",
             Self::TooBroad { .. } => "too-broad",
             Self::NearDuplicate(_) => "near-duplicate",
@@ -233,7 +209,7 @@ impl Reason {
     #[must_use]
     pub fn verdict(&self) -> Verdict {
         match self {
-            Self::FailureRate { .. } | Self::Regression { .. } => Verdict::Failing,
+            Self::FailureRate(_) | Self::Regression { .. } => Verdict::Failing,
             Self::Problem(problem) => match problem.kind {
                 ProblemKind::DeadLink | ProblemKind::MissingVariable => Verdict::Review,
                 ProblemKind::MissingProgram
@@ -243,7 +219,7 @@ impl Reason {
             Self::Staleness(staleness) if staleness.is_stale() => Verdict::Stale,
             // It explains why the skill is not stale.
             Self::Staleness(_) => Verdict::Unknown,
-            Self::Abandoned { .. }
+            Self::Abandoned(_)
             | Self::NeverFound { .. }
             | Self::TooBroad { .. }
             | Self::NearDuplicate(_) => Verdict::Review,
@@ -254,39 +230,20 @@ impl Reason {
 impl fmt::Display for Reason {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::FailureRate {
-                failures,
-                trials,
-                rate,
-            } => {
-                let (low, high) = (rate.low * 100.0, rate.high * 100.0);
-                write!(
-                    f,
-                    "failed {failures} of {trials} times; the rate is {low:.0} to {high:.0} %"
-                )
-            }
-            Self::Regression {
-                before,
-                after,
-                probability,
-            } => write!(
+            Self::FailureRate(Share { hits, trials }) => write!(
                 f,
-                "fails more often since an update: {} of {} times, before {} of {} ({:.1} % sure)",
-                after.0,
-                after.1,
-                before.0,
-                before.1,
-                // A sum of rounded numbers is never certain.
-                (probability * 100.0).min(99.9)
+                "failed {hits} of {trials} times in the last {RECENT_DAYS} days"
+            ),
+            Self::Regression { before, after } => write!(
+                f,
+                "fails more often since an update: {} of {} times, before {} of {}",
+                after.hits, after.trials, before.hits, before.trials
             ),
             Self::Problem(problem) => problem.fmt(f),
             Self::Staleness(staleness) => write_staleness(*staleness, f),
-            Self::Abandoned {
-                abandoned,
-                sessions,
-            } => write!(
+            Self::Abandoned(Share { hits, trials }) => write!(
                 f,
-                "replaced by another skill within ten minutes in {abandoned} of {sessions} sessions"
+                "replaced by another skill within ten minutes in {hits} of {trials} sessions"
             ),
             Self::NeverFound { activations } => write!(
                 f,
@@ -322,18 +279,10 @@ fn write_staleness(staleness: Staleness, f: &mut fmt::Formatter<'_>) -> fmt::Res
             write!(f, "never used, although offered {}", times(offers))
         }
         Staleness::Fading { days } => write!(f, "not used for {}", counted_days(days)),
-        Staleness::Dormant {
-            days: Some(days),
-            usual_pause: Some(pause),
-        } => write!(
-            f,
-            "used in bursts: not used for {}, usually up to {pause}",
-            counted_days(days)
-        ),
-        Staleness::Dormant {
-            days: Some(days), ..
-        } => write!(f, "pinned: not used for {}", counted_days(days)),
-        Staleness::Dormant { .. } => write!(f, "pinned: never used"),
+        Staleness::Dormant { days: Some(days) } => {
+            write!(f, "pinned: not used for {}", counted_days(days))
+        }
+        Staleness::Dormant { days: None } => write!(f, "pinned: never used"),
     }
 }
 
@@ -351,9 +300,9 @@ fn counted_days(days: u64) -> String {
     }
 }
 
-/// Returns true if there is enough evidence that a rate is above a limit.
-fn is_above(rate: Rate, limit: f64) -> bool {
-    rate.trials >= MIN_TRIALS && rate.low > limit
+/// Returns the part of the trials with the result, if there are enough to judge by.
+fn judged(share: Share) -> Option<f64> {
+    share.observed().filter(|_| share.trials >= MIN_TRIALS)
 }
 
 /// Returns the content to judge: that of the files, or else the one that was seen first last.
@@ -382,21 +331,13 @@ fn earlier_content<'a>(usage: &'a SkillUsage, content: &ContentUsage) -> Option<
 }
 
 fn regression((content, earlier): (&ContentUsage, &ContentUsage)) -> Option<Reason> {
-    let counts = |content: &ContentUsage| (content.counts.failures(), content.counts.trials());
-    let (after, before) = (counts(content), counts(earlier));
-    let has_evidence = |(_, trials): (u64, u64)| trials as f64 >= MIN_TRIALS;
-    if !has_evidence(after) || !has_evidence(before) {
-        return None;
-    }
-    let observed = |(failures, trials): (u64, u64)| failures as f64 / trials as f64;
-    let probability = probability_larger(after.0, after.1, before.0, before.1);
-    let is_worse = probability > MIN_REGRESSION_PROBABILITY
-        && observed(after) - observed(before) >= MIN_REGRESSION;
-    is_worse.then_some(Reason::Regression {
-        before,
-        after,
-        probability,
-    })
+    let failures = |content: &ContentUsage| Share {
+        hits: content.counts.failures(),
+        trials: content.counts.trials(),
+    };
+    let (after, before) = (failures(content), failures(earlier));
+    let growth = judged(after)? - judged(before)?;
+    (growth >= MIN_REGRESSION).then_some(Reason::Regression { before, after })
 }
 
 fn never_found(total: &Counts, summary: &Summary) -> Option<Reason> {
@@ -413,7 +354,6 @@ fn never_found(total: &Counts, summary: &Summary) -> Option<Reason> {
 
 fn too_broad(total: &Counts) -> Option<Reason> {
     let (found, activations) = (total.searched, total.activations());
-    let rate = Rate::new(activations as f64, found as f64);
-    (found >= MIN_FINDS && rate.high < MAX_BROAD_RATE)
-        .then_some(Reason::TooBroad { found, activations })
+    let is_seldom_used = (activations as f64) < found as f64 * MIN_USED_FINDS;
+    (found >= MIN_FINDS && is_seldom_used).then_some(Reason::TooBroad { found, activations })
 }

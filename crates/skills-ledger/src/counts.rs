@@ -148,6 +148,36 @@ impl Counts {
     }
 }
 
+/// How many of several trials had a result.
+///
+/// ```
+/// use skills_ledger::Share;
+///
+/// let failures = Share { hits: 3, trials: 5 };
+/// assert_eq!(failures.observed(), Some(0.6));
+/// assert_eq!(Share::default().observed(), None);
+/// ```
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Share {
+    /// The number of trials with the result.
+    pub hits: u64,
+    /// The number of trials.
+    pub trials: u64,
+}
+
+impl Share {
+    /// Returns the part of the trials with the result, from 0 to 1; `None` without a trial.
+    #[must_use]
+    pub fn observed(self) -> Option<f64> {
+        (self.trials > 0).then(|| self.hits as f64 / self.trials as f64)
+    }
+
+    pub(crate) fn add(&mut self, is_hit: bool) {
+        self.trials += 1;
+        self.hits += u64::from(is_hit);
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

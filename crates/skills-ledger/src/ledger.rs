@@ -151,15 +151,8 @@ impl Ledger {
         Ok(reader.finish())
     }
 
-    /// Summarizes the newest two files of uses, without lists and searches.
-    pub(crate) fn summarize_recent_uses(&self, now: Timestamp) -> Result<Summary, LedgerError> {
-        let mut reader = Reader::new(now);
-        reader.read_files(&self.open_files(Stream::Uses, 1)?)?;
-        Ok(reader.finish())
-    }
-
     /// Opens the files of a stream: the current one, and rotated ones up to a number.
-    fn open_files(
+    pub(crate) fn open_files(
         &self,
         stream: Stream,
         max_number: u32,

@@ -4,7 +4,7 @@
 //! Event --Ledger::append--> offers.jsonl, uses.jsonl      one line of JSON per event
 //! files --Ledger::summarize--> Summary                     one pass; memory by skills, not events
 //! Summary + SkillFacts --Assessment::new--> Verdict        failing, broken, stale, review, healthy
-//! Summary --UsagePrior--> a factor from 1 to 1.1           for a ranking
+//! files --Ledger::recent_uses--> the skills used last       for a list
 //! ```
 //!
 //! The ledger is for the user of one machine: nothing is sent anywhere, and an event has no field
@@ -34,7 +34,7 @@
 //! facts.digest = Some(content);
 //! let assessment = Assessment::new(&facts, &ledger.summarize(now)?);
 //! assert_eq!(assessment.verdict, Verdict::Failing);
-//! assert_eq!(assessment.reasons[0].to_string(), "failed 8 of 8 times; the rate is 72 to 99 %");
+//! assert_eq!(assessment.reasons[0].to_string(), "failed 8 of 8 times in the last 90 days");
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
@@ -46,27 +46,23 @@ mod event;
 mod facts;
 mod ledger;
 mod line;
-mod prior;
 mod reader;
+mod recent_uses;
 mod sessions;
 mod staleness;
-mod statistics;
 mod summary;
 mod time;
-mod use_days;
 
 pub use activity::{ActivatedBy, Activity, RunOutcome, TurnOutcome};
 pub use assessment::{Assessment, Reason, Verdict};
-pub use counts::Counts;
+pub use counts::{Counts, Share};
 pub use error::{LedgerError, LedgerErrorKind};
 pub use event::{
     Digest, Event, MAX_NAME_BYTES, MAX_SCOPE_BYTES, SessionHash, scope_of_directory, scope_of_root,
 };
 pub use facts::{Duplicate, Problem, ProblemKind, SkillFacts};
 pub use ledger::{Ledger, Rotation};
-pub use prior::{MAX_USAGE_BONUS, UsagePrior};
+pub use recent_uses::RecentUse;
 pub use staleness::{Staleness, observed_days};
-pub use statistics::{HALF_LIFE_DAYS, Rate, probability_larger};
-pub use summary::{ContentUsage, SkillUsage, Summarizer, Summary};
+pub use summary::{ContentUsage, RECENT_DAYS, SkillUsage, Summarizer, Summary};
 pub use time::Timestamp;
-pub use use_days::UseDays;

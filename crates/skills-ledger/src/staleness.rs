@@ -1,22 +1,15 @@
 //! Whether a skill is still used.
 
-use crate::{SkillFacts, SkillUsage, Summary};
+use crate::{RECENT_DAYS, SkillFacts, Summary};
 
-/// A skill with a smaller [decayed number](crate::UseDays::decayed_count) of days of use is not in
-/// use: a single use is forgotten after 100 days.
-const MIN_DECAYED_DAYS: f64 = 0.1;
 /// A skill that was observed for fewer days is not stale.
 const MIN_OBSERVED_DAYS: f64 = 60.0;
-/// A pause of this many times its usual pauses is unusual.
-const UNUSUAL_PAUSE: u32 = 3;
-/// The usual pauses are at most as long as this part of all.
-const USUAL_PART: f64 = 0.9;
 
 /// Whether a skill is still used.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Staleness {
-    /// It was used in the last months.
+    /// It was used in the last 90 days.
     InUse,
     /// It was observed for less than 60 days, which says nothing yet.
     TooNew,
@@ -25,18 +18,15 @@ pub enum Staleness {
         /// How often it was in a list or among the results of a search.
         offers: u64,
     },
-    /// It was used before, regularly or once, and is not any more.
+    /// It was used before, and is not any more.
     Fading {
         /// Days since the last use.
         days: u64,
     },
-    /// It is not in use, and expected to be again: it is pinned, or it is used in bursts and its
-    /// present pause is at most three times as long as usual.
+    /// It is not in use, and pinned, which does not count against it.
     Dormant {
         /// Days since the last use; `None` if it was never used.
         days: Option<u64>,
-        /// The usual pause between two bursts, in days; `None` if it is pinned.
-        usual_pause: Option<u32>,
     },
 }
 
@@ -45,7 +35,8 @@ impl Staleness {
     #[must_use]
     pub fn new(facts: &SkillFacts, summary: &Summary) -> Self {
         let usage = summary.skill(&facts.name, &facts.scope);
-        if usage.is_some_and(|usage| usage.use_days.decayed_count() >= MIN_DECAYED_DAYS) {
+        let last_use = usage.and_then(|usage| usage.last_use);
+        if last_use.is_some_and(|last| summary.now.whole_days_since(last) < RECENT_DAYS) {
             return Self::InUse;
         }
         Self::of_unused(facts, summary)
@@ -62,23 +53,13 @@ impl Staleness {
         let last_use = usage.and_then(|usage| usage.last_use);
         let days = last_use.map(|last| summary.now.whole_days_since(last));
         if facts.is_pinned {
-            return Self::Dormant {
-                days,
-                usual_pause: None,
-            };
+            return Self::Dormant { days };
         }
-        let (Some(usage), Some(days)) = (usage, days) else {
-            let offers = usage.map_or(0, |usage| usage.counts.offered + usage.counts.searched);
-            return Self::Unused { offers };
-        };
-        match usual_pause(usage) {
-            Some(pause) if days <= u64::from(pause.saturating_mul(UNUSUAL_PAUSE)) => {
-                Self::Dormant {
-                    days: Some(days),
-                    usual_pause: Some(pause),
-                }
-            }
-            _ => Self::Fading { days },
+        match days {
+            Some(days) => Self::Fading { days },
+            None => Self::Unused {
+                offers: usage.map_or(0, |usage| usage.counts.offered + usage.counts.searched),
+            },
         }
     }
 
@@ -117,13 +98,4 @@ pub fn observed_days(facts: &SkillFacts, summary: &Summary) -> f64 {
         (installed, first) => installed.or(first).unwrap_or(since),
     };
     summary.now.days_since(installed.max(since))
-}
-
-/// Returns the pause between two bursts that nine of ten do not exceed; `None` before the second
-/// burst.
-fn usual_pause(usage: &SkillUsage) -> Option<u32> {
-    let mut pauses = usage.use_days.gaps();
-    pauses.sort_unstable();
-    let rank = (pauses.len() as f64 * USUAL_PART).ceil() as usize;
-    pauses.get(rank.checked_sub(1)?).copied()
 }

@@ -4,16 +4,14 @@ use std::collections::HashMap;
 
 use crate::activity::Evidence;
 use crate::sessions::{Judged, SessionTracker};
-use crate::statistics::{Rate, decay};
-use crate::use_days::UseDays;
-use crate::{Activity, Counts, Digest, Event, Timestamp};
+use crate::{Activity, Counts, Digest, Event, Share, Timestamp};
 
 /// Maximum number of skills of a summary; events of further ones are counted as unknown.
 const MAX_SKILLS: usize = 100_000;
 /// Maximum number of contents of a skill that are kept apart.
 const MAX_CONTENTS: usize = 16;
-/// Weights are summed as whole numbers of this many parts, so that the order does not matter.
-const WEIGHT_PARTS: f64 = 4_294_967_296.0;
+/// Trials of the last 90 days decide whether a skill fails, and a use in them that it is in use.
+pub const RECENT_DAYS: u64 = 90;
 
 /// What a ledger says about each skill.
 ///
@@ -59,8 +57,6 @@ pub struct SkillUsage {
     pub last_use: Option<Timestamp>,
     /// The number of events of all contents.
     pub counts: Counts,
-    /// The days on which it was used.
-    pub use_days: UseDays,
     /// Its contents by the time of their first event. Of more than 16, those that were used last.
     pub contents: Vec<ContentUsage>,
     /// The number of sessions in which it was activated.
@@ -82,8 +78,8 @@ pub struct ContentUsage {
     pub last: Timestamp,
     /// The number of its events.
     pub counts: Counts,
-    failure_weight: u64,
-    trial_weight: u64,
+    /// The failures of the last 90 days.
+    pub recent_failures: Share,
 }
 
 impl Summary {
@@ -112,7 +108,6 @@ impl SkillUsage {
             last: time,
             last_use: None,
             counts: Counts::default(),
-            use_days: UseDays::default(),
             contents: Vec::new(),
             sessions: 0,
             abandoned: 0,
@@ -126,16 +121,15 @@ impl SkillUsage {
         contents.find(|content| content.digest == Some(digest))
     }
 
-    fn add(&mut self, event: &Event<'_>, time: Timestamp, weight: u64, days_ago: u64) {
+    fn add(&mut self, event: &Event<'_>, time: Timestamp, is_recent: bool) {
         self.first = self.first.min(time);
         self.last = self.last.max(time);
         self.counts.add(event.activity);
         if event.activity.is_use() {
             self.last_use = self.last_use.max(Some(time));
-            self.use_days.add(days_ago);
         }
         self.content_mut(event.digest, time)
-            .add(event.activity, time, weight);
+            .add(event.activity, time, is_recent);
     }
 
     /// Returns the content of an event, in place of the one that was not used for the longest time
@@ -169,46 +163,18 @@ impl ContentUsage {
             first: time,
             last: time,
             counts: Counts::default(),
-            failure_weight: 0,
-            trial_weight: 0,
+            recent_failures: Share::default(),
         }
     }
 
-    /// Returns the rate of failures, in which a trial counts half as much as one that is 30 days
-    /// more recent. Of what is known from `earlier` content at most two trials count.
-    #[must_use]
-    pub fn failure_rate(&self, earlier: Option<&Self>) -> Rate {
-        const MAX_PRIOR_TRIALS: f64 = 2.0;
-        let weights = |content: &Self| {
-            let parts = |weight: u64| weight as f64 / WEIGHT_PARTS;
-            (parts(content.failure_weight), parts(content.trial_weight))
-        };
-        let (failures, trials) = weights(self);
-        let (prior_failures, prior_trials) = earlier.map(weights).unwrap_or_default();
-        let share = (MAX_PRIOR_TRIALS / prior_trials).min(1.0);
-        if prior_trials > 0.0 {
-            Rate::with_prior(
-                failures,
-                trials,
-                prior_failures * share,
-                prior_trials * share,
-            )
-        } else {
-            Rate::new(failures, trials)
-        }
-    }
-
-    fn add(&mut self, activity: Activity, time: Timestamp, weight: u64) {
+    fn add(&mut self, activity: Activity, time: Timestamp, is_recent: bool) {
         self.first = self.first.min(time);
         self.last = self.last.max(time);
         self.counts.add(activity);
         match activity.evidence() {
-            Evidence::Failure => {
-                self.failure_weight = self.failure_weight.saturating_add(weight);
-                self.trial_weight = self.trial_weight.saturating_add(weight);
-            }
-            Evidence::Success => self.trial_weight = self.trial_weight.saturating_add(weight),
-            Evidence::None => {}
+            Evidence::Failure if is_recent => self.recent_failures.add(true),
+            Evidence::Success if is_recent => self.recent_failures.add(false),
+            _ => {}
         }
     }
 }
@@ -261,12 +227,8 @@ impl Summarizer {
         self.summary.events += 1;
         self.summary.from_future += u64::from(event.time > now);
         self.summary.since = Some(self.summary.since.map_or(time, |since| since.min(time)));
-        let weight = match event.activity.evidence() {
-            Evidence::None => 0,
-            _ => (decay(now.days_since(time)) * WEIGHT_PARTS) as u64,
-        };
-        let days_ago = now.whole_days_since(time);
-        self.summary.skills[position as usize].add(event, time, weight, days_ago);
+        let is_recent = now.whole_days_since(time) < RECENT_DAYS;
+        self.summary.skills[position as usize].add(event, time, is_recent);
         if let Some(session) = event.session {
             let judged = self.sessions.add(session, position, event.activity, time);
             self.add_judged(judged);

@@ -246,10 +246,7 @@ impl Library {
     pub fn search_index(&self) -> Arc<SkillIndex> {
         self.current_catalog();
         let snapshot = self.snapshot();
-        let build = || {
-            let prior = self.usage().prior();
-            self.0.indexes.index(&snapshot.catalog, prior.as_ref())
-        };
+        let build = || self.0.indexes.index(&snapshot.catalog);
         Arc::clone(snapshot.search.get_or_init(build))
     }
 

@@ -226,8 +226,10 @@ impl PromptRenderer {
         let named = mentions.find(&input, &MentionOptions::default()).selected;
         let ranked = index.rank(request.query).into_iter();
         let recent: Vec<&str> = match request.recent {
-            [] => index
-                .recently_used()
+            [] => self
+                .library
+                .usage()
+                .recently_used(&catalog)
                 .iter()
                 .map(|entry| entry.name().as_str())
                 .collect(),

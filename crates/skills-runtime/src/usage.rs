@@ -7,15 +7,19 @@ use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::SystemTime;
 
-use skills_discovery::{Entry, Scope};
 #[cfg(feature = "search")]
-use skills_ledger::UsagePrior;
+use skills_discovery::Catalog;
+use skills_discovery::{Entry, Scope};
 use skills_ledger::{ActivatedBy, Activity, Digest, Ledger, RunOutcome, SessionHash, Timestamp};
 use skills_prompt::UseKind;
 
 use crate::library::ContentDigests;
 use recent_offers::RecentOffers;
 use worker::{Batch, Worker};
+
+/// Maximum number of recently used skills that precede others in a list.
+#[cfg(feature = "search")]
+const MAX_RECENTLY_USED: usize = 3;
 
 /// Records how skills are used in a [usage ledger](crate::ledger).
 ///
@@ -104,13 +108,22 @@ impl UsageRecorder {
         self.0.as_ref().map(|shared| &shared.ledger)
     }
 
-    /// Returns how much the use of each skill counts in a ranking; `None` without a ledger, or if it
-    /// cannot be read.
+    /// Returns the skills of a catalog that were used in the last 30 days, at most three, the last
+    /// used first; none without a ledger, or if it cannot be read.
     #[cfg(feature = "search")]
-    pub(crate) fn prior(&self) -> Option<UsagePrior> {
-        let shared = self.0.as_ref()?;
+    pub(crate) fn recently_used<'c>(&self, catalog: &'c Catalog) -> Vec<&'c Entry> {
+        let Some(shared) = self.0.as_ref() else {
+            return Vec::new();
+        };
         let now = Timestamp::from((shared.clock)());
-        shared.ledger.prior(now).ok()
+        let recent = shared.ledger.recent_uses(now).unwrap_or_default();
+        let used = recent.iter().filter_map(|one| {
+            let mut entries = catalog.entries().iter();
+            entries.find(|entry| {
+                entry.name().as_str() == one.skill && ledger_scope(entry) == one.scope
+            })
+        });
+        used.take(MAX_RECENTLY_USED).collect()
     }
 
     /// Records that skills were used now. Only a part of the digest of the session id is recorded.

@@ -10,8 +10,6 @@ use crate::query::Query;
 pub struct Explanation {
     /// The terms of the query that are looked up, in its order.
     pub terms: Vec<TermExplanation>,
-    /// The factor by which the sum of the parts is multiplied; 1 without a prior.
-    pub prior: f32,
 }
 
 /// What one term of a query adds to a score.
@@ -29,8 +27,8 @@ pub struct TermExplanation {
 }
 
 impl SearchIndex {
-    /// Explains the score of a document for a query: the sum of the parts is the score without a
-    /// prior. All parts are 0 without such a document.
+    /// Explains the score of a document for a query: the sum of the parts. All parts are 0 without
+    /// such a document.
     #[must_use]
     pub fn explain(&self, query: &str, document: usize) -> Explanation {
         let query = Query::parse(self, query);
@@ -59,7 +57,6 @@ impl SearchIndex {
         });
         Explanation {
             terms: terms.collect(),
-            prior: 1.0,
         }
     }
 }

@@ -18,8 +18,7 @@
 //! a budget; it is never a reason to put the text of a skill into a prompt.
 //!
 //! This crate must never know the disk, the model or how often skills are used. The same documents
-//! and the same query give the same order. A caller that knows more about documents passes a prior,
-//! which moves a score by at most a tenth.
+//! and the same query give the same order.
 //!
 //! ```
 //! use skills_search::{Document, IndexBuilder, SearchIndex};
@@ -49,7 +48,6 @@ mod explain;
 mod index;
 mod latent;
 mod near_duplicates;
-mod prior;
 mod query;
 mod ranker;
 mod references;
@@ -68,7 +66,6 @@ pub use explain::{Explanation, TermExplanation};
 pub use index::SearchIndex;
 pub use latent::{LatentRanker, LatentSpace};
 pub use near_duplicates::{MAX_NEAR_DUPLICATES, NearDuplicate, NearDuplicates};
-pub use prior::MAX_PRIOR;
 pub use query::Ranked;
 pub use ranker::{Ranker, fuse};
 pub use references::{MAX_REFERENCE_BYTES, ReferenceIndex, ReferenceIndexBuilder, Span};

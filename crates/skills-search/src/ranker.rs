@@ -1,7 +1,6 @@
 //! Rankers: what orders documents by a query.
 
 use crate::index::SearchIndex;
-use crate::prior::apply_prior;
 use crate::query::{Query, Ranked, best_first};
 
 /// Orders documents by how well they match a query.
@@ -12,18 +11,6 @@ pub trait Ranker: Send + Sync {
     /// Returns the documents that match a query at all, best first. The same documents and the same
     /// query give the same order.
     fn rank(&self, query: &str) -> Vec<Ranked>;
-}
-
-impl SearchIndex {
-    /// Returns the documents that match a query at all, best first, as [`rank`](Ranker::rank) does,
-    /// with scores that are multiplied by the prior of each document, from 1 to
-    /// [`MAX_PRIOR`](crate::MAX_PRIOR); see [`search_with_prior`](Self::search_with_prior).
-    #[must_use]
-    pub fn rank_with_prior(&self, query: &str, prior: impl Fn(usize) -> f32) -> Vec<Ranked> {
-        let mut ranked = self.rank(query);
-        apply_prior(&mut ranked, prior);
-        ranked
-    }
 }
 
 impl Ranker for SearchIndex {

@@ -2,7 +2,6 @@
 
 use crate::evidence::{Confidence, confidence};
 use crate::index::SearchIndex;
-use crate::prior::apply_prior;
 use crate::query::{Query, Ranked};
 use crate::ranker::{KEPT_PLACES, fuse};
 
@@ -59,23 +58,6 @@ impl SearchIndex {
     /// Searches like [`search`](Self::search) among the documents that `accepts` accepts.
     #[must_use]
     pub fn search_among(&self, query: &str, accepts: impl Fn(usize) -> bool) -> SearchResult {
-        self.search_with_prior(query, accepts, |_| 1.0)
-    }
-
-    /// Searches like [`search_among`](Self::search_among) and multiplies the score of each hit by
-    /// its prior: what speaks for a document whatever the query is, from 1 to
-    /// [`MAX_PRIOR`](crate::MAX_PRIOR).
-    ///
-    /// Other factors are limited to this range, and one that is not a number is 1. A prior decides
-    /// neither what fits nor how sure that is, and never changes the order of two documents whose
-    /// scores differ by more than the range.
-    #[must_use]
-    pub fn search_with_prior(
-        &self,
-        query: &str,
-        accepts: impl Fn(usize) -> bool,
-        prior: impl Fn(usize) -> f32,
-    ) -> SearchResult {
         let parsed = Query::parse(self, query);
         let mut ranked = parsed.rank_first(self, MAX_HITS, &accepts);
         let confidence = confidence(self, &parsed, &ranked);
@@ -89,7 +71,6 @@ impl SearchIndex {
         let count = fitting
             .take_while(|hit| hit.score >= best * MIN_SHARE_OF_BEST)
             .count();
-        apply_prior(&mut ranked[..count], prior);
         let rest = ranked.split_off(count);
         SearchResult {
             hits: ranked,

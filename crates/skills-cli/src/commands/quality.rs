@@ -9,14 +9,14 @@ use crate::context::Context;
 use crate::exit::Exit;
 use crate::output::line;
 use crate::usage_report::{
-    counts_to_json, describe_coverage, facts_of, rate_to_json, read_summary, time_to_json,
+    counts_to_json, describe_coverage, facts_of, read_summary, share_to_json, time_to_json,
 };
 
 /// Judge skills by how they are used
 ///
 /// Reports skills that fail too often, fail more since an update, are not used any more, link to
 /// missing files, lack programs or variables, or repeat another skill. A verdict needs evidence: at
-/// least five runs, of which old ones count less. Nothing is changed or deleted.
+/// least five runs in the last 90 days. Nothing is changed or deleted.
 #[derive(Debug, Args)]
 pub(crate) struct Quality {
     /// Also list the skills without a problem
@@ -113,9 +113,8 @@ impl Judged<'_> {
             "verdict": assessment.verdict.as_str(),
             "reasons": assessment.reasons.iter().map(reason).collect::<Vec<_>>(),
             "staleness": assessment.staleness.as_str(),
-            "failures": rate_to_json(assessment.failures),
-            "abandoned": rate_to_json(assessment.abandoned),
-            "offer_to_use": rate_to_json(assessment.offer_to_use),
+            "failures": share_to_json(assessment.failures),
+            "abandoned": share_to_json(assessment.abandoned),
             "counts": counts_to_json(&assessment.counts),
         })
     }

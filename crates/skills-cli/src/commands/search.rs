@@ -131,7 +131,7 @@ impl Search {
 struct SkillResult<'a> {
     entry: &'a Entry,
     score: f32,
-    /// What each word adds to the score, and the factor for use, if that is shown.
+    /// What each word adds to the score, if that is shown.
     explanation: Option<Explanation>,
 }
 
@@ -153,14 +153,6 @@ impl SkillResult<'_> {
         for term in &explanation.terms {
             write_term(term, text);
         }
-        if explanation.prior > 1.0 {
-            let prior = explanation.prior;
-            let _ = writeln!(
-                text,
-                "{:>6}    used recently: the sum counts {prior:.3} times",
-                ""
-            );
-        }
     }
 
     fn to_json(&self) -> Value {
@@ -172,7 +164,6 @@ impl SkillResult<'_> {
         });
         if let Some(explanation) = &self.explanation {
             value["terms"] = explanation.terms.iter().map(term_to_json).collect();
-            value["usage_factor"] = json!(explanation.prior);
         }
         value
     }

@@ -28,8 +28,7 @@ use crate::usage_report::{
 pub(crate) struct Usage {
     /// List the skills that were not used for this time, such as 90d
     ///
-    /// Skills that are used in bursts with longer pauses, and pinned ones, are not listed, and
-    /// neither are those that were observed for a shorter time.
+    /// Pinned skills are not listed, and neither are those that were observed for a shorter time.
     #[arg(long, value_name = "TIME", value_parser = parse_time)]
     unused: Option<Duration>,
 }
@@ -181,7 +180,6 @@ impl Row<'_> {
             "path": path,
             "installed": time_to_json(self.facts.installed),
             "last_used": time_to_json(self.last_use()),
-            "days_used": self.usage.map_or(0, |usage| usage.use_days.count()),
             "counts": counts_to_json(&self.counts()),
             "contents": self.usage.map_or_else(|| json!([]), contents_to_json),
         })

@@ -6,8 +6,8 @@
 )]
 
 mod files;
-mod prior;
 mod properties;
+mod recent_uses;
 mod verdicts;
 
 use std::time::Duration;

@@ -2,7 +2,7 @@
 
 use proptest::prelude::*;
 use skills_ledger::{
-    Activity, Assessment, Event, Ledger, SessionHash, SkillFacts, Summarizer, Summary, UsagePrior,
+    Activity, Assessment, Event, Ledger, SessionHash, SkillFacts, Summarizer, Summary,
 };
 
 use super::{days_ago, digest, now};
@@ -61,13 +61,12 @@ proptest! {
     }
 
     #[test]
-    fn rates_are_between_0_and_1_and_reasons_explain_verdicts(events in events()) {
+    fn results_are_trials_and_reasons_explain_verdicts(events in events()) {
         let summary = summarize(&events);
         for name in NAMES {
             let assessment = Assessment::new(&SkillFacts::new(name, "user"), &summary);
-            for rate in [assessment.failures, assessment.abandoned, assessment.offer_to_use] {
-                prop_assert!(0.0 <= rate.low && rate.low <= rate.high && rate.high <= 1.0);
-                prop_assert!(rate.hits <= rate.trials);
+            for share in [assessment.failures, assessment.abandoned] {
+                prop_assert!(share.hits <= share.trials);
             }
             let worst = assessment.reasons.first().map(|reason| reason.verdict());
             if let Some(worst) = worst {
@@ -77,15 +76,5 @@ proptest! {
                 prop_assert!(!reason.code().is_empty() && !reason.to_string().is_empty());
             }
         }
-    }
-
-    #[test]
-    fn a_usage_factor_is_never_below_1_or_above_its_maximum(events in events()) {
-        let prior = UsagePrior::new(&summarize(&events));
-        for name in NAMES {
-            let factor = prior.factor(name, "user");
-            prop_assert!((1.0..=1.1).contains(&factor), "{}", factor);
-        }
-        prop_assert_eq!(prior.factor("unknown", "user"), 1.0);
     }
 }

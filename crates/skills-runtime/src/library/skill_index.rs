@@ -4,16 +4,15 @@ use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use skills_discovery::{Catalog, Entry, Root};
-use skills_ledger::UsagePrior;
 use skills_manifest::FrontmatterScan;
 use skills_search::{
     Confidence, Document, Explanation, IndexBuilder, MAX_INDEX_BYTES, NearDuplicate,
-    NearDuplicates, SearchIndex, SourceTag, fuse,
+    NearDuplicates, Ranker as _, SearchIndex, SourceTag, fuse,
 };
 
 use super::cache_file::store;
 use super::latent_cache::{LatentCache, LazySpace, SearchMethod};
-use crate::{PrivateFile, ledger_scope};
+use crate::PrivateFile;
 
 /// The number of index files in a cache directory, and of files of latent spaces. Catalogs of
 /// different roots use different ones.
@@ -26,10 +25,6 @@ const CACHE_FILES: u64 = 8;
 ///
 /// Places behind the fifth are those of two rankings, by words and by latent semantics of the
 /// catalog, unless the [method](crate::Builder::search_method) is another.
-///
-/// With a [usage ledger](crate::Builder::usage_ledger) the score of a skill that is used counts up to
-/// a tenth more. A skill that was never used is never ranked below one with a score that is more than
-/// a tenth smaller.
 ///
 /// ```
 /// use skills_runtime::{Root, Scope, SkillRuntime};
@@ -49,8 +44,6 @@ pub struct SkillIndex {
     catalog: Arc<Catalog>,
     /// Its documents are the entries of the catalog, in their order.
     index: SearchIndex,
-    /// The prior of each document; empty without a usage ledger.
-    priors: Vec<f32>,
     latent: LazySpace,
 }
 
@@ -77,11 +70,9 @@ impl SkillIndex {
     #[must_use]
     pub fn search(&self, query: &str, accepts: impl Fn(&Entry) -> bool) -> SkillSearch<'_> {
         let entries = self.catalog.entries();
-        let result = self.index.search_with_prior(
-            query,
-            |document| accepts(&entries[document]),
-            |document| self.prior(document),
-        );
+        let result = self
+            .index
+            .search_among(query, |document| accepts(&entries[document]));
         let result = result.fused_with(|| {
             let mut similar = self.latent.rank(&self.index, query);
             similar.retain(|similar| accepts(&entries[similar.document]));
@@ -101,9 +92,7 @@ impl SkillIndex {
     pub fn rank(&self, query: &str) -> Vec<usize> {
         let mut is_ranked = vec![false; self.index.len()];
         let mut order = Vec::with_capacity(self.index.len());
-        let words = self
-            .index
-            .rank_with_prior(query, |document| self.prior(document));
+        let words = self.index.rank(query);
         let similar = self.latent.rank(&self.index, query);
         for ranked in fuse(&words, &[&similar]) {
             is_ranked[ranked.document] = true;
@@ -113,32 +102,12 @@ impl SkillIndex {
         order
     }
 
-    /// Explains why a skill of the catalog has its score: the parts, and the prior of its use.
+    /// Explains why a skill of the catalog has its score: the parts.
     #[must_use]
     pub fn explain(&self, query: &str, entry: &Entry) -> Option<Explanation> {
         let mut entries = self.catalog.entries().iter();
         let document = entries.position(|known| known.directory() == entry.directory())?;
-        let mut explanation = self.index.explain(query, document);
-        explanation.prior = self.prior(document);
-        Some(explanation)
-    }
-
-    /// Returns the skills that were used most in the last weeks, the most used first; none without a
-    /// usage ledger.
-    pub(crate) fn recently_used(&self) -> Vec<&Entry> {
-        let entries = self.catalog.entries().iter().zip(&self.priors);
-        let mut used: Vec<(&Entry, f32)> = entries
-            .map(|(entry, prior)| (entry, *prior))
-            .filter(|(_, prior)| *prior >= MIN_RECENT_PRIOR)
-            .collect();
-        // The sort is stable, so that equals keep the order of the catalog.
-        used.sort_by(|a, b| b.1.total_cmp(&a.1));
-        let used = used.into_iter().take(MAX_RECENTLY_USED);
-        used.map(|(entry, _)| entry).collect()
-    }
-
-    fn prior(&self, document: usize) -> f32 {
-        self.priors.get(document).copied().unwrap_or(1.0)
+        Some(self.index.explain(query, document))
     }
 
     /// Returns how to ask better if nothing fits, as one sentence.
@@ -192,26 +161,18 @@ impl IndexCache {
     }
 
     /// Returns the index of a catalog. Skills that the last index has, unchanged, are not read.
-    pub(super) fn index(
-        &self,
-        catalog: &Arc<Catalog>,
-        prior: Option<&UsagePrior>,
-    ) -> Arc<SkillIndex> {
+    pub(super) fn index(&self, catalog: &Arc<Catalog>) -> Arc<SkillIndex> {
         let tags: Vec<Option<SourceTag>> = catalog.entries().iter().map(source_tag).collect();
         let mut latest = self.latest.lock().unwrap_or_else(PoisonError::into_inner);
         let index = match &*latest {
             Some(known) => build(catalog, &tags, &known.index),
             None => self.load_or_build(catalog, &tags),
         };
-        let priors = prior
-            .map(|prior| priors(prior, catalog))
-            .unwrap_or_default();
         let known = latest.as_deref().map(|known| &known.latent);
         let latent = LazySpace::new(self.latent.clone(), &index, known);
         let index = Arc::new(SkillIndex {
             catalog: Arc::clone(catalog),
             index,
-            priors,
             latent,
         });
         *latest = Some(Arc::clone(&index));
@@ -240,18 +201,6 @@ impl IndexCache {
             store(file, &bytes);
         }
     }
-}
-
-/// The smallest prior of a skill that counts as recently used: one use of the last 30 days.
-const MIN_RECENT_PRIOR: f32 = 1.011;
-/// Maximum number of recently used skills that precede others in a list.
-const MAX_RECENTLY_USED: usize = 3;
-
-/// Returns the prior of each entry.
-fn priors(prior: &UsagePrior, catalog: &Catalog) -> Vec<f32> {
-    let entries = catalog.entries().iter();
-    let factor = |entry: &Entry| prior.factor(entry.name().as_str(), &ledger_scope(entry)) as f32;
-    entries.map(factor).collect()
 }
 
 /// Returns the number of the files for catalogs of these roots.

@@ -2,8 +2,7 @@
 
 use proptest::prelude::*;
 use skills_search::{
-    Confidence, Document, Field, IndexBuilder, MAX_PRIOR, Ranked, Ranker, SearchIndex, SourceTag,
-    fuse,
+    Confidence, Document, Field, IndexBuilder, Ranked, Ranker, SearchIndex, SourceTag, fuse,
 };
 
 use super::{SKILLS, add_all, build, index};
@@ -224,56 +223,4 @@ proptest! {
         let hits = index.search(&query).hits;
         prop_assert!(hits.iter().zip(&ranked).all(|(hit, ranked)| hit == ranked));
     }
-}
-
-/// Priors as a caller may compute them, also wrong ones.
-fn priors() -> impl Strategy<Value = Vec<f32>> {
-    let prior = prop_oneof![
-        1.0_f32..=1.1,
-        any::<f32>(),
-        Just(f32::NAN),
-        Just(f32::INFINITY),
-        Just(0.0),
-    ];
-    proptest::collection::vec(prior, SKILLS.len())
-}
-
-proptest! {
-    #[test]
-    fn a_prior_changes_only_the_order_of_almost_equal_scores(
-        priors in priors(),
-        query in "(merge|pdf|table|weather|docker|issue|city|天气|file|page| ){1,8}",
-    ) {
-        let index = index();
-        let prior = |document: usize| priors[document];
-        let plain = index.rank(&query);
-        let ranked = index.rank_with_prior(&query, prior);
-        let place = |document: usize| ranked.iter().position(|one| one.document == document);
-        prop_assert_eq!(plain.len(), ranked.len());
-        for (position, better) in plain.iter().enumerate() {
-            for worse in &plain[position + 1..] {
-                if better.score > worse.score * MAX_PRIOR * 1.000_01 {
-                    prop_assert!(place(better.document) < place(worse.document));
-                }
-            }
-        }
-        // What fits does not depend on it, nor does how sure that is.
-        let (without, with) = (index.search(&query), index.search_with_prior(&query, |_| true, prior));
-        let documents = |hits: &[Ranked]| {
-            let mut documents: Vec<usize> = hits.iter().map(|hit| hit.document).collect();
-            documents.sort_unstable();
-            documents
-        };
-        prop_assert_eq!(documents(&without.hits), documents(&with.hits));
-        prop_assert_eq!(without.confidence, with.confidence);
-    }
-}
-
-#[test]
-fn a_prior_decides_between_equal_scores() {
-    let skills = [["a", "Edits tables.", ""]; 3];
-    let ranked =
-        build(&skills).rank_with_prior("edit tables", |document| 1.0 + document as f32 / 50.0);
-    let documents: Vec<usize> = ranked.iter().map(|ranked| ranked.document).collect();
-    assert_eq!(documents, [2, 1, 0]);
 }
