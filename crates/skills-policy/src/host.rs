@@ -310,6 +310,17 @@ mod tests {
     }
 
     #[test]
+    fn a_pattern_leaves_room_for_a_name_below_its_domain() {
+        let label = "a".repeat(62);
+        let domain = |bytes: usize| {
+            let rest = "b".repeat(bytes - 3 * 63);
+            format!("*.{label}.{label}.{label}.{rest}")
+        };
+        assert!(domain(MAX_NAME_BYTES - 2).parse::<HostPattern>().is_ok());
+        assert!(domain(MAX_NAME_BYTES - 1).parse::<HostPattern>().is_err());
+    }
+
+    #[test]
     fn patterns_cover_names_and_each_other() {
         for (wide, narrow, covers) in [
             ("a.example", "A.example.", true),

@@ -260,3 +260,73 @@ fn only_granted_programs_are_allowed() {
         [true, true]
     );
 }
+
+#[test]
+fn keys_of_a_skill_are_for_its_own_scripts() {
+    let withholds = |request: &Request| {
+        let grants = granted(&["read:/work"], request);
+        let key = Path::new("/skills/a/.env");
+        assert_eq!(grants.files()[0].includes_keys(), !grants.withholds(key));
+        grants.withholds(key)
+    };
+    assert!(!withholds(&Request::new("/skills/a")));
+    assert!(!withholds(&Request::new("/skills/a").workspace("/work")));
+    // A project that is a skill itself.
+    assert!(withholds(
+        &Request::new("/skills/a").workspace("/skills/a/work")
+    ));
+    assert!(withholds(&Request::new("/skills/a").workspace("/skills/a")));
+    assert!(withholds(&Request::new("/skills/a").ad_hoc("a digest")));
+}
+
+#[test]
+fn keys_are_withheld_unless_a_permission_names_them() {
+    let request = Request::new("/skills/a")
+        .workspace("/work")
+        .private_workspace("/private")
+        .read_keys("/work/secrets/.env");
+    let grants = granted(&["read:/work", "read:/work/secrets/.env"], &request);
+    for (path, expected) in [
+        ("/work/.env", true),
+        ("/work/.aws/credentials", true),
+        ("/work/secrets/.env.local", true),
+        ("/work/secrets/.env", false),
+        ("/work/main.py", false),
+        ("/private/.env", false),
+        ("/elsewhere/.env", false),
+    ] {
+        assert_eq!(grants.withholds(Path::new(path)), expected, "{path}");
+    }
+    let includes = |path: &str| {
+        let mut files = grants.files().iter();
+        let file = files.find(|file| file.path() == Path::new(path)).unwrap();
+        file.includes_keys()
+    };
+    assert!(includes("/private") && includes("/skills/a") && !includes("/work"));
+}
+
+#[test]
+fn files_that_a_program_executes_are_named_after_it() {
+    let request = Request::new("/skills/a").workspace("/home/.husky/work");
+    let grants = granted(&["read:/home/.husky/work", "read:/other"], &request);
+    let reader = |path: &str| grants.file_reader(Path::new(path));
+    assert_eq!(reader("/home/.husky/work/.git/config"), Some("git"));
+    assert_eq!(
+        reader("/home/.husky/work/main.py"),
+        None,
+        "in the workspace"
+    );
+    assert_eq!(reader("/other/.git/hooks/pre-commit"), Some("git"));
+    assert_eq!(reader("/home/.husky/x"), Some("Husky"), "beside it");
+    let reads_in = |path: &str| grants.reads_files_in(Path::new(path));
+    assert!(reads_in("/other/.husky") && !reads_in("/other/src"));
+}
+
+#[test]
+fn a_protected_path_is_added_to_the_grants() {
+    let mut grants = granted(&[], &Request::new("/skills/a"));
+    assert!(grants.protected().is_empty());
+    grants.protect("/skills/a/generated");
+    let protected: Vec<_> = grants.protected().iter().collect();
+    assert_eq!(protected, [Path::new("/skills/a/generated")]);
+}
