@@ -40,8 +40,6 @@ pub struct Event {
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub requested: Vec<String>,
     /// Whether it ran, was denied or failed to start.
-    // Aliases read logs of earlier versions, whose hashes cover the former keys.
-    #[serde(alias = "decision")]
     pub disposition: Disposition,
     /// The decisions with the rules or responses that made them.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -50,7 +48,7 @@ pub struct Event {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub backend: Option<String>,
     /// The sandbox restrictions of the run.
-    #[serde(default, alias = "layers", skip_serializing_if = "Vec::is_empty")]
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub restrictions: Vec<RestrictionStatus>,
     /// The resource limits, by names that contain the unit, such as `memory_bytes`.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
@@ -65,7 +63,7 @@ pub struct Event {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub stderr: Option<ContentHash>,
     /// How it ended: exit code, signal, timeout or limit, or why it did not start.
-    #[serde(default, alias = "outcome", skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub termination: Option<String>,
     /// Duration in milliseconds.
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -99,22 +99,3 @@ impl Record {
         Some(record)
     }
 }
-
-#[cfg(test)]
-mod tests {
-    use super::Record;
-    use crate::Disposition;
-
-    /// Logs written with former names of keys stay readable and verifiable.
-    #[test]
-    fn records_with_former_keys_are_parsed() {
-        let unhashed = r#"{"sequence":1,"time":"t","skill":"s","decision":"granted","layers":[{"name":"files","status":"enforced"}],"outcome":"exit 0","previous":"0"}"#;
-        let hash = hex::encode(<sha2::Sha256 as sha2::Digest>::digest(unhashed));
-        let line = format!("{},\"hash\":\"{hash}\"}}", unhashed.trim_end_matches('}'));
-        let record = Record::parse(line.as_bytes()).unwrap();
-        assert!(record.hash_matches);
-        assert_eq!(record.event.disposition, Disposition::Granted);
-        assert_eq!(record.event.restrictions[0].name, "files");
-        assert_eq!(record.event.termination.as_deref(), Some("exit 0"));
-    }
-}

@@ -3,7 +3,6 @@
 use clap::error::ErrorKind;
 use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
 
-use crate::commands::deprecated_aliases::FormerCommand;
 #[cfg(all(feature = "packages", unix))]
 use crate::commands::deps;
 #[cfg(feature = "mcp")]
@@ -53,7 +52,6 @@ pub(crate) enum Command {
     Install(InstallCommand),
     Run(Deferred<run::Run>),
     Trust(Deferred<trust::Trust>),
-    #[command(alias = "adopt")]
     Accept(Deferred<accept::Accept>),
     // Not deferred: its help would show the options for HTTP below those of every command.
     #[cfg(feature = "mcp")]
@@ -73,8 +71,6 @@ pub(crate) enum Command {
     Quality(Deferred<quality::Quality>),
     Compat(Deferred<compat::Compat>),
     Completions(Deferred<completions::Completions>),
-    #[command(flatten)]
-    Former(FormerCommand),
 }
 
 /// The commands that install skills.
@@ -226,7 +222,6 @@ impl Command {
             Self::Quality(quality) => quality.run(context),
             Self::Compat(compat) => compat.run(context),
             Self::Completions(completions) => completions.run(context),
-            Self::Former(former) => former.run(context),
         }
     }
 }

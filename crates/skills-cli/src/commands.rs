@@ -9,7 +9,6 @@ pub(crate) mod call;
 pub(crate) mod compat;
 pub(crate) mod completions;
 pub(crate) mod config;
-pub(crate) mod deprecated_aliases;
 #[cfg(all(feature = "packages", unix))]
 pub(crate) mod deps;
 pub(crate) mod doctor;

@@ -77,7 +77,6 @@ pub enum Permission {
     Hook(String),
     /// A pattern of `allowed-tools` that could not be parsed; always denied, so that a typing
     /// mistake does not silently remove a restriction.
-    #[serde(alias = "unreadable")]
     Invalid(Capability, String),
 }
 

@@ -160,10 +160,8 @@ pub enum NewContentPolicy {
     Ask,
     /// It needs approval if a standing rule or trusted mode grants it a privilege, anything but
     /// reading. With the default grants alone it runs, as skills of low risk do in the OpenSkills
-    /// flow. In policy files `ask-if-privileged`; `ask-with-power` is a
-    /// former spelling.
+    /// flow. In policy files `ask-if-privileged`.
     #[default]
-    #[serde(alias = "ask-with-power")]
     AskIfPrivileged,
     /// It is treated like approved content.
     Allow,

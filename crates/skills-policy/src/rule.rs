@@ -11,8 +11,7 @@ use crate::{Capability, PolicyError, Target};
 /// Where a rule comes from, from the most general source to the most specific.
 ///
 /// The order decides which of several matching rules a decision names; it does not decide which
-/// effect wins. Displayed and serialized in decisions; `session`, the former name of `invocation`,
-/// is still deserialized.
+/// effect wins. Displayed and serialized in decisions.
 #[derive(
     Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize, serde::Deserialize,
 )]
@@ -30,7 +29,6 @@ pub enum RuleSource {
     Project,
     /// The caller of this run, for example with `--allow`. Such `allow` rules satisfy `ask` rules
     /// of users and projects.
-    #[serde(alias = "session")]
     Invocation,
 }
 

@@ -57,10 +57,6 @@ pub(crate) struct Change {
     #[arg(long)]
     on: bool,
 
-    // Former `skills tools reset`.
-    #[arg(long, hide = true, conflicts_with_all = ["off", "on", "description", "timeout"])]
-    reset: bool,
-
     /// Description for models
     #[arg(long, value_name = "TEXT")]
     description: Option<String>,
@@ -135,9 +131,6 @@ impl Tools {
 
 impl Change {
     fn run(&self, set: &ToolSet, output: Output) -> anyhow::Result<Exit> {
-        if self.reset {
-            return reset(set, &self.tool, output);
-        }
         let mut changes = ToolOverride::default();
         // `None` keeps the current state; clap has rejected both options together.
         changes.enabled = (self.on || self.off).then_some(self.on);

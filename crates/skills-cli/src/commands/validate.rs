@@ -42,10 +42,6 @@ pub(crate) struct Validate {
 
     #[command(flatten)]
     deny: DenyArgs,
-
-    // Former `skills compat validate`.
-    #[arg(long, hide = true, conflicts_with_all = ["profile", "format", "denied"])]
-    strict: bool,
 }
 
 /// The format of a report.
@@ -70,9 +66,6 @@ enum Advice {
 
 impl Validate {
     pub(crate) fn run(&self, context: &Context) -> anyhow::Result<Exit> {
-        if self.strict {
-            return check_like_reference(&self.paths, context);
-        }
         let profile = context.options.profile.as_deref();
         let client = profile.map(find_client).transpose()?;
         let format = match self.format {

@@ -14,7 +14,6 @@ mod collections;
 mod compile_wasm;
 #[cfg(all(target_os = "linux", feature = "container", feature = "packages"))]
 mod containers;
-mod deprecated_aliases;
 #[cfg(all(target_os = "linux", feature = "packages"))]
 mod deps;
 mod exit_codes;

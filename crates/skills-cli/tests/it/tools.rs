@@ -219,7 +219,7 @@ fn drafts_have_a_default_directory() {
     assert!(run(&["accept"]).1.starts_with("hello  "));
     assert!(
         run(&[
-            "adopt",
+            "accept",
             "hello",
             "--yes",
             "--to",
