@@ -219,6 +219,17 @@ mod tests {
     }
 
     #[test]
+    fn only_settings_of_inner_repositories_hold_keys() {
+        for path in [
+            "/w/.git/objects/config",
+            "/w/src/modules/a/config",
+            "/w/.git/modules/a/HEAD",
+        ] {
+            assert_eq!(key_path(Path::new(path), Path::new("/w")), None, "{path}");
+        }
+    }
+
+    #[test]
     fn the_outermost_path_with_keys_is_returned() {
         let keys = |path: &str| key_path(Path::new(path), Path::new("/w"));
         for (path, expected) in [

@@ -207,3 +207,37 @@ impl fmt::Display for PackagePattern {
         f.write_str(if self.is_prefix { "*" } else { "" })
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_normalized_by_their_registry() {
+        for (text, normalized) in [
+            ("pypi:Python_Dateutil", Some("pypi:python-dateutil")),
+            ("npm:JSONStream", Some("npm:JSONStream")),
+            ("npm:@scope/a", Some("npm:@scope/a")),
+            ("pypi:-x", None),
+            ("gem:rake", None),
+            ("pypi", None),
+        ] {
+            assert_eq!(normalize_package(text).as_deref(), normalized, "{text}");
+        }
+    }
+
+    #[test]
+    fn a_denied_name_denies_its_other_spellings() {
+        let pattern: PackagePattern = "npm:JSONStream".parse().unwrap();
+        for (package, is_denied) in [
+            ("npm:JSONStream", true),
+            ("npm:jsonstream", true),
+            ("npm:json", false),
+            ("pypi:jsonstream", false),
+            ("no package", true),
+        ] {
+            assert_eq!(pattern.denies(package), is_denied, "{package}");
+        }
+        assert!(!pattern.matches("npm:jsonstream"), "another package");
+    }
+}
