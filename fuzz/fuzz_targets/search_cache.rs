@@ -1,14 +1,14 @@
-//! Reads bytes as a search index and as a latent space, behind a valid header, and searches them.
+//! Reads bytes as a search index, behind a valid header, and searches it.
 #![no_main]
 
 use std::sync::LazyLock;
 
 use libfuzzer_sys::fuzz_target;
-use skills_search::{Document, IndexBuilder, LatentSpace, Ranker, SearchIndex};
+use skills_search::{Document, IndexBuilder, SearchIndex};
 
 const QUERY: &str = "please merge pdf tables 天气";
 
-/// The index to which latent spaces belong.
+/// The index of which the header is taken.
 static INDEX: LazyLock<SearchIndex> = LazyLock::new(|| {
     let mut builder = IndexBuilder::new();
     builder.add(&Document::new("pdf", "Merges PDF files.", "Rotates pages."));
@@ -31,7 +31,6 @@ fuzz_target!(|bytes: &[u8]| {
         let result = index.search(QUERY);
         assert!(result.hits.iter().all(|hit| hit.document < index.len()));
         let _ = index.explain(QUERY, 0);
-        let _ = LatentSpace::new(&index);
         // Damage that is not noticed is at least stable.
         let written = index.to_bytes().expect("the index is small");
         let read = SearchIndex::from_bytes(&written).expect("a written index can be read");
@@ -39,23 +38,7 @@ fuzz_target!(|bytes: &[u8]| {
         let rebuilt = IndexBuilder::reusing(&index).build();
         assert!(rebuilt.is_empty());
     }
-    let form = LatentSpace::new(&INDEX).to_bytes();
-    let digest = &form[24..56];
-    let body = [digest, bytes].concat();
-    let space = LatentSpace::from_bytes(&with_header(&form[..HEADER_BYTES], &body), &INDEX);
-    if let Ok(space) = space {
-        let ranker = space
-            .ranker(&INDEX)
-            .expect("the digest is the one of the index");
-        let ranked = ranker.rank(QUERY);
-        assert!(
-            ranked
-                .iter()
-                .all(|one| one.document < INDEX.len() && one.score.is_finite())
-        );
-    }
     let _ = SearchIndex::from_bytes(bytes);
-    let _ = LatentSpace::from_bytes(bytes, &INDEX);
 });
 
 fn with_header(header: &[u8], body: &[u8]) -> Vec<u8> {

@@ -11,7 +11,7 @@ use skills_runtime::discovery::{
 };
 use skills_runtime::ledger::Ledger;
 use skills_runtime::prompt::{ListingMode, ListingModes};
-use skills_runtime::{Builder, Catalog, Root, Scope, SearchMethod, Secrets, SkillRuntime};
+use skills_runtime::{Builder, Catalog, Root, Scope, Secrets, SkillRuntime};
 use skills_store::trusted_file::{self, TrustErrorKind};
 
 use crate::counted::counted;
@@ -230,10 +230,6 @@ impl Context {
         let builder = crate::containers::configure(builder, self)?;
         #[cfg(feature = "wasm")]
         let builder = crate::wasm_compiler::configure(builder, &self.environment);
-        let builder = match settings.latent_search {
-            Some(false) => builder.search_method(SearchMethod::Words),
-            _ => builder,
-        };
         // Grants name canonical paths.
         let home = self.environment.home();
         let home = home.and_then(|home| home.canonicalize().ok());

@@ -39,8 +39,6 @@ pub(crate) struct Settings {
     pub(crate) hooks: bool,
     /// Whether the use of skills is recorded; by default it is.
     pub(crate) usage_ledger: Option<bool>,
-    /// Whether skills are ranked by latent semantics, too; by default they are.
-    pub(crate) latent_search: Option<bool>,
     pub(crate) sandbox: SandboxSettings,
     pub(crate) packages: PackageSettings,
     /// Hosts that skills are installed from although their addresses are private.
@@ -206,7 +204,6 @@ impl Settings {
             (SettingKey::Memory, Number(mib)) => self.memory_mib = Some(mib),
             (SettingKey::Hooks, Switch(is_enabled)) => self.hooks = is_enabled,
             (SettingKey::UsageLedger, Switch(is_on)) => self.usage_ledger = Some(is_on),
-            (SettingKey::LatentSearch, Switch(is_on)) => self.latent_search = Some(is_on),
             (SettingKey::Packages, Text(mode)) => self.packages.is_ignored = mode == "ignore",
             (SettingKey::PythonIndex, Text(url)) => self.packages.python_index = Some(url),
             (SettingKey::NpmRegistry, Text(url)) => self.packages.npm_registry = Some(url),
@@ -451,7 +448,7 @@ mod tests {
         /user:2: invalid `memory-mib`: expected 1 to 2048 MiB
         /user:4: unknown key `pyhton`; did you mean `python`?
         /user:6: unknown key `enable`; did you mean `enabled`?
-        /user:8: unknown key `colour`: expected one of workspace, timeout-seconds, memory-mib, hooks, env-files, roots, usage-ledger, trusted-projects, latent-search, packages, python-index, npm-registry, package-hosts, package-builds, private-sources, clawhub-registry, sandbox, container-image, container-socket, container-runtime, container-keep-seconds, interpreters, skills
+        /user:8: unknown key `colour`: expected one of workspace, timeout-seconds, memory-mib, hooks, env-files, roots, usage-ledger, trusted-projects, packages, python-index, npm-registry, package-hosts, package-builds, private-sources, clawhub-registry, sandbox, container-image, container-socket, container-runtime, container-keep-seconds, interpreters, skills
         "#);
     }
 }

@@ -38,8 +38,6 @@ pub struct Builder {
     precompile: Precompile,
     modes: ListingModes,
     search_cache: Option<PathBuf>,
-    #[cfg(feature = "search")]
-    search_method: crate::SearchMethod,
     approver: Option<Arc<dyn Approver>>,
     approval_store: Option<Arc<dyn ApprovalStore>>,
     approval_timeout: Duration,
@@ -74,8 +72,6 @@ impl Default for Builder {
             precompile: Precompile::default(),
             modes: ListingModes::default(),
             search_cache: None,
-            #[cfg(feature = "search")]
-            search_method: crate::SearchMethod::default(),
             approver: None,
             approval_store: None,
             approval_timeout: Duration::from_secs(300),
@@ -184,20 +180,11 @@ impl Builder {
     }
 
     /// Sets a private directory in which the [search index](crate::Library::search_index) is kept
-    /// between processes, at most sixteen files. Default: none; each process reads all skills for its
+    /// between processes, at most eight files. Default: none; each process reads all skills for its
     /// first search.
     #[cfg(feature = "search")]
     pub fn search_cache(mut self, directory: impl Into<PathBuf>) -> Self {
         self.search_cache = Some(directory.into());
-        self
-    }
-
-    /// Sets how skills are ranked by a request. Default: by words, and behind the fifth place by
-    /// latent semantics, too. The latter are computed when a search first needs them, and kept in the
-    /// [search cache](Self::search_cache).
-    #[cfg(feature = "search")]
-    pub fn search_method(mut self, method: crate::SearchMethod) -> Self {
-        self.search_method = method;
         self
     }
 
@@ -376,8 +363,6 @@ impl Builder {
                 secrets: self.secrets,
                 finders,
                 search_cache: self.search_cache,
-                #[cfg(feature = "search")]
-                search_method: self.search_method,
                 ledger: self.ledger,
                 clock: self.recorder.clock,
                 on_new_catalog: precompile_at_discovery(self.precompile, &backends),

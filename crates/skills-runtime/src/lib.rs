@@ -64,7 +64,7 @@ pub use executor::{PackageConfig, PackagePlan, PackageStatus};
 pub use key_links::is_link_of_keys;
 pub use library::{Library, LoadedSkill, OnMissing, SkillDescriptor, SkillPrograms};
 #[cfg(feature = "search")]
-pub use library::{ReferenceSearch, SearchMethod, SkillIndex, SkillSearch};
+pub use library::{ReferenceSearch, SkillIndex, SkillSearch};
 pub use private_file::PrivateFile;
 pub use prompt_renderer::{
     ActivationResult, ForkPrompt, InjectionFormat, Injections, MentionDecision, PreparedTurn,

@@ -3,8 +3,6 @@
 #[cfg(feature = "search")]
 mod cache_file;
 mod catalog_cache;
-#[cfg(feature = "search")]
-mod latent_cache;
 mod opened_skill;
 #[cfg(feature = "search")]
 mod reference_search;
@@ -33,8 +31,6 @@ use crate::program_search::{Finders, ProgramSearch};
 use crate::{RuntimeError, Secrets, UsageRecorder};
 
 use catalog_cache::{CatalogCache, CatalogSnapshot, ScanResult};
-#[cfg(feature = "search")]
-pub use latent_cache::SearchMethod;
 pub(crate) use opened_skill::{OpenedSkill, find_entry, open_files, read_error};
 #[cfg(feature = "search")]
 pub use reference_search::ReferenceSearch;
@@ -76,8 +72,6 @@ pub(crate) struct LibraryConfig {
     pub(crate) secrets: Secrets,
     pub(crate) finders: Finders,
     pub(crate) search_cache: Option<PathBuf>,
-    #[cfg(feature = "search")]
-    pub(crate) search_method: SearchMethod,
     pub(crate) ledger: Option<Ledger>,
     pub(crate) clock: fn() -> SystemTime,
     pub(crate) on_new_catalog: Option<OnNewCatalog>,
@@ -114,14 +108,12 @@ impl Library {
             secrets,
             finders,
             search_cache,
-            #[cfg(feature = "search")]
-            search_method,
             ledger,
             clock,
             on_new_catalog,
         } = config;
         #[cfg(feature = "search")]
-        let indexes = skill_index::IndexCache::new(search_cache, discovery.roots(), search_method);
+        let indexes = skill_index::IndexCache::new(search_cache, discovery.roots());
         #[cfg(not(feature = "search"))]
         let _ = search_cache;
         let digests = Arc::default();

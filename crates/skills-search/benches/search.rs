@@ -4,7 +4,7 @@
 use std::collections::HashMap;
 
 use divan::{Bencher, black_box};
-use skills_search::{Document, IndexBuilder, LatentSpace, Ranked, Ranker, SearchIndex, fuse};
+use skills_search::{Document, IndexBuilder, SearchIndex};
 
 const SIZES: [usize; 2] = [2_000, 100_000];
 const QUERY: &str = "please merge the tables of these documents and send the result to my team";
@@ -80,13 +80,6 @@ fn index(count: usize) -> SearchIndex {
     build(&skills(count), IndexBuilder::new())
 }
 
-fn similar(index: &SearchIndex, space: &LatentSpace) -> Vec<Ranked> {
-    let ranker = space.ranker(index);
-    ranker
-        .map(|ranker| ranker.rank(black_box(QUERY)))
-        .unwrap_or_default()
-}
-
 fn build(skills: &[Skill], mut builder: IndexBuilder<'_>) -> SearchIndex {
     for skill in skills {
         builder.add(&Document::new(&skill.name, &skill.description, &skill.body));
@@ -107,34 +100,10 @@ fn rank(bencher: Bencher<'_, '_>, count: usize) {
     bencher.bench_local(|| index.rank(black_box(QUERY)));
 }
 
-/// The same, with latent semantics behind the fifth place.
-#[divan::bench(args = SIZES)]
-fn rank_fused(bencher: Bencher<'_, '_>, count: usize) {
-    let index = index(count);
-    let space = LatentSpace::new(&index);
-    bencher.bench_local(|| fuse(&index.rank(QUERY), &[&similar(&index, &space)]));
-}
-
-#[divan::bench(args = SIZES)]
-fn search_fused(bencher: Bencher<'_, '_>, count: usize) {
-    let index = index(count);
-    let space = LatentSpace::new(&index);
-    bencher.bench_local(|| {
-        let result = index.search(black_box(QUERY));
-        result.fused_with(|| similar(&index, &space))
-    });
-}
-
 #[divan::bench(args = [2_000], sample_count = 10)]
 fn build_all(bencher: Bencher<'_, '_>, count: usize) {
     let skills = skills(count);
     bencher.bench_local(|| build(black_box(&skills), IndexBuilder::new()));
-}
-
-#[divan::bench(args = [2_000, 10_000], sample_count = 3)]
-fn build_latent_space(bencher: Bencher<'_, '_>, count: usize) {
-    let index = index(count);
-    bencher.bench_local(|| LatentSpace::new(black_box(&index)));
 }
 
 /// No skill changed since the index that is reused.
@@ -149,13 +118,6 @@ fn build_reusing(bencher: Bencher<'_, '_>, count: usize) {
 fn load(bencher: Bencher<'_, '_>, count: usize) {
     let bytes = index(count).to_bytes().unwrap_or_default();
     bencher.bench_local(|| SearchIndex::from_bytes(black_box(&bytes)));
-}
-
-#[divan::bench(args = [2_000], sample_count = 20)]
-fn load_latent_space(bencher: Bencher<'_, '_>, count: usize) {
-    let index = index(count);
-    let bytes = LatentSpace::new(&index).to_bytes();
-    bencher.bench_local(|| LatentSpace::from_bytes(black_box(&bytes), &index));
 }
 
 #[divan::bench(args = SIZES, sample_count = 10)]

@@ -2,8 +2,7 @@
 //!
 //! Each line of the requests is an object: `query`, `skills` (names, none if no skill fits),
 //! `language`, and `split`, so that parameters are tuned on other requests than the reported ones.
-//! R@20 is that of the ranking that fills a list, the other places are those of a search. Each group
-//! has two lines: by words, and with latent semantics behind the fifth place.
+//! R@20 is that of the ranking that fills a list, the other places are those of a search.
 #![expect(
     clippy::disallowed_methods,
     reason = "a developer's tool reads the file of requests"
@@ -18,9 +17,7 @@ use clap::Parser;
 use serde::Deserialize;
 use skills_discovery::{Root, ScanLimits, Scope, discover};
 use skills_prompt::{Allocation, Budget, SkillListRenderer, SkillSummary};
-use skills_search::{
-    Document, IndexBuilder, LatentSpace, Ranked, Ranker, SearchIndex, SearchResult, fuse,
-};
+use skills_search::{Document, IndexBuilder, SearchIndex};
 
 /// Measures how well requests find their skills
 #[derive(Parser)]
@@ -76,33 +73,15 @@ fn main() -> Result<()> {
         choose_skills(&mut skills, &requests, count);
     }
     let index = build(&skills, IndexBuilder::new());
-    let space = LatentSpace::new(&index);
-    let rankings = [
-        (
-            "words",
-            Ranking {
-                index: &index,
-                space: None,
-            },
-        ),
-        (
-            "fused",
-            Ranking {
-                index: &index,
-                space: Some(&space),
-            },
-        ),
-    ];
     let mut groups: BTreeMap<(&str, &str), Vec<&Request>> = BTreeMap::new();
     for request in &requests {
         let key = (request.split.as_str(), request.language.as_str());
         groups.entry(key).or_default().push(request);
     }
     println!(
-        "{:<9} {:<8} {:<8} {:>8} {:>6} {:>6} {:>6} {:>6} {:>6} {:>7} {:>6} {:>9}",
+        "{:<9} {:<8} {:>8} {:>6} {:>6} {:>6} {:>6} {:>6} {:>7} {:>6} {:>9}",
         "split",
         "language",
-        "ranking",
         "requests",
         "R@1",
         "R@5",
@@ -114,50 +93,24 @@ fn main() -> Result<()> {
         "more than"
     );
     for ((split, language), group) in groups {
-        for (name, ranking) in rankings {
-            let evaluation = Evaluation::new(&skills, ranking, &group, arguments.failures);
-            println!("{split:<9} {language:<8} {name:<8} {evaluation}");
-        }
+        let evaluation = Evaluation::new(&skills, &index, &group, arguments.failures);
+        println!("{split:<9} {language:<8} {evaluation}");
     }
     let bodies: usize = skills.iter().map(|skill| skill.body.len()).sum();
     println!("\n{} skills, {} KB of bodies", skills.len(), bodies / 1_000);
-    for (name, ranking) in rankings {
-        println!("\n{name}");
-        print_query_times(ranking, &requests);
-    }
     println!();
-    print_build_times(&skills, &index, &space)
+    print_query_times(&index, &requests);
+    println!();
+    print_build_times(&skills, &index)
 }
 
-/// A ranking by words, and by latent semantics behind the fifth place if there is a space.
-#[derive(Clone, Copy)]
-struct Ranking<'a> {
-    index: &'a SearchIndex,
-    space: Option<&'a LatentSpace>,
-}
-
-impl Ranking<'_> {
-    fn search(self, query: &str) -> SearchResult {
-        let result = self.index.search(query);
-        match self.space {
-            Some(_) => result.fused_with(|| self.similar(query)),
-            None => result,
-        }
-    }
-
-    /// Returns the order of all skills in the list for a request.
-    fn list_order(self, query: &str) -> Vec<usize> {
-        let ranked = fuse(&self.index.rank(query), &[&self.similar(query)]);
-        let mut order: Vec<usize> = ranked.iter().map(|ranked| ranked.document).collect();
-        let ranked: HashSet<usize> = order.iter().copied().collect();
-        order.extend((0..self.index.len()).filter(|document| !ranked.contains(document)));
-        order
-    }
-
-    fn similar(self, query: &str) -> Vec<Ranked> {
-        let ranker = self.space.and_then(|space| space.ranker(self.index));
-        ranker.map(|ranker| ranker.rank(query)).unwrap_or_default()
-    }
+/// Returns the order of all skills in the list for a request.
+fn list_order(index: &SearchIndex, query: &str) -> Vec<usize> {
+    let ranked = index.rank(query).into_iter();
+    let mut order: Vec<usize> = ranked.map(|ranked| ranked.document).collect();
+    let ranked: HashSet<usize> = order.iter().copied().collect();
+    order.extend((0..index.len()).filter(|document| !ranked.contains(document)));
+    order
 }
 
 /// The shares of a group of requests.
@@ -176,7 +129,7 @@ struct Evaluation {
 impl Evaluation {
     fn new(
         skills: &[Skill],
-        ranking: Ranking<'_>,
+        index: &SearchIndex,
         requests: &[&Request],
         prints_failures: bool,
     ) -> Self {
@@ -197,10 +150,10 @@ impl Evaluation {
         };
         let share = 1.0 / fit.len().max(1) as f64;
         for request in fit {
-            let hits = ranking.search(&request.query).hits;
+            let hits = index.search(&request.query).hits;
             let is_right = |document: usize| request.skills.contains(&skills[document].name);
             let place = hits.iter().position(|hit| is_right(hit.document));
-            let order = ranking.list_order(&request.query);
+            let order = list_order(index, &request.query);
             let listed_place = order.iter().position(|document| is_right(*document));
             let within = |place: Option<usize>, count: usize| match place {
                 Some(place) if place < count => share,
@@ -223,7 +176,7 @@ impl Evaluation {
             }
         }
         for request in unfit {
-            let hits = ranking.search(&request.query).hits;
+            let hits = index.search(&request.query).hits;
             if hits.len() > TOLERATED_HITS {
                 evaluation.unfit_answered += 1;
                 if prints_failures {
@@ -289,7 +242,7 @@ fn is_listed(skills: &[Skill], order: &[usize], request: &Request) -> bool {
         .any(|name| !omitted.contains(name.as_str()))
 }
 
-fn print_query_times(ranking: Ranking<'_>, requests: &[Request]) {
+fn print_query_times(index: &SearchIndex, requests: &[Request]) {
     let query_time = |ask: &dyn Fn(&str)| {
         let queries = (0..REPETITIONS).flat_map(|_| requests);
         let mut times: Vec<Duration> = queries
@@ -298,13 +251,13 @@ fn print_query_times(ranking: Ranking<'_>, requests: &[Request]) {
         times.sort();
         milliseconds(median(&times))
     };
-    let search = query_time(&|query| drop(ranking.search(query)));
-    let list = query_time(&|query| drop(ranking.list_order(query)));
+    let search = query_time(&|query| drop(index.search(query)));
+    let list = query_time(&|query| drop(list_order(index, query)));
     println!("search, median {search:>8.3} ms");
     println!("list, median   {list:>8.3} ms");
 }
 
-fn print_build_times(skills: &[Skill], index: &SearchIndex, space: &LatentSpace) -> Result<()> {
+fn print_build_times(skills: &[Skill], index: &SearchIndex) -> Result<()> {
     println!(
         "build          {:>8.1} ms",
         measure(|| build(skills, IndexBuilder::new()))
@@ -318,17 +271,6 @@ fn print_build_times(skills: &[Skill], index: &SearchIndex, space: &LatentSpace)
     println!(
         "load           {:>8.1} ms, {} KB",
         measure(|| SearchIndex::from_bytes(&bytes)),
-        bytes.len() / 1_000
-    );
-    println!(
-        "latent space   {:>8.1} ms",
-        measure(|| LatentSpace::new(index))
-    );
-    let bytes = space.to_bytes();
-    LatentSpace::from_bytes(&bytes, index).context("cannot read the latent space back")?;
-    println!(
-        "load           {:>8.1} ms, {} KB",
-        measure(|| LatentSpace::from_bytes(&bytes, index)),
         bytes.len() / 1_000
     );
     Ok(())

@@ -81,7 +81,7 @@ impl SourceTag {
 }
 
 /// Returns the SHA-256 of parts and their lengths, which keep them apart: `ab`, `c` is not `a`, `bc`.
-pub(crate) fn hash<'b>(parts: impl IntoIterator<Item = &'b [u8]>) -> [u8; 32] {
+fn hash<'b>(parts: impl IntoIterator<Item = &'b [u8]>) -> [u8; 32] {
     let mut hasher = Sha256::new();
     for part in parts {
         hasher.update((part.len() as u64).to_le_bytes());

@@ -7,28 +7,16 @@
 //!             for each term the distance to the one before and its counts
 //! ```
 //!
-//! A latent space is a file of its own, since most searches do not need it:
-//!
-//! ```text
-//! magic, version, analysis version, checksum of the rest
-//! digest of the index, dimensions, number of terms with a vector, the distance of each to the one
-//! before, the vectors of terms and of all documents: one byte for each dimension of each, then the
-//! step of each
-//! ```
-//!
-//! All numbers but those of the header, the bytes of vectors and their steps (`f32`) are of variable
-//! length (LEB128).
+//! All numbers but those of the header are of variable length (LEB128).
 
 use crate::analysis::ANALYSIS_VERSION;
 use crate::document::{FIELDS, SourceTag, TextDigest};
 use crate::error::{IndexError, Repr};
 use crate::index::{IndexedDocument, SearchIndex, TermCount};
-use crate::latent::{LatentSpace, QuantizedRows};
 use crate::vocabulary::Vocabulary;
 
-const INDEX_MAGIC: &[u8; 8] = b"skillidx";
-const LATENT_MAGIC: &[u8; 8] = b"skilllat";
-/// The version of these forms.
+const MAGIC: &[u8; 8] = b"skillidx";
+/// The version of the form.
 const FORMAT_VERSION: u32 = 3;
 const HEADER_BYTES: usize = 24;
 /// Maximum size of an index that is read or written, in bytes: 256 MiB.
@@ -51,7 +39,7 @@ impl SearchIndex {
             }
             write_counts(&mut body, self.terms_of(number));
         }
-        let bytes = with_header(INDEX_MAGIC, &body);
+        let bytes = with_header(&body);
         (bytes.len() <= MAX_INDEX_BYTES).then_some(bytes)
     }
 
@@ -61,51 +49,16 @@ impl SearchIndex {
     /// Fails if the bytes are of another version, too long or damaged. The index is then built
     /// again from the skills.
     pub fn from_bytes(bytes: &[u8]) -> Result<Self, IndexError> {
-        let mut reader = Reader(check_header(INDEX_MAGIC, bytes)?);
+        let mut reader = Reader(check_header(bytes)?);
         // The checksum finds accidents only, so each number is checked as well.
         let index = reader.index().ok_or(Repr::Damaged)?;
         Ok(index)
     }
 }
 
-impl LatentSpace {
-    /// Returns the space in its form on disk. Equal spaces have equal bytes.
-    #[must_use]
-    pub fn to_bytes(&self) -> Vec<u8> {
-        let mut body = Vec::new();
-        body.extend(self.index_digest());
-        write_number(&mut body, self.dimensions() as u64);
-        write_number(&mut body, self.terms().len() as u64);
-        let mut next = 0;
-        for term in self.terms() {
-            write_number(&mut body, u64::from(term - next));
-            next = term + 1;
-        }
-        for rows in [self.term_vectors(), self.documents()] {
-            body.extend(rows.values().iter().map(|value| value.cast_unsigned()));
-            body.extend(rows.steps().iter().flat_map(|step| step.to_le_bytes()));
-        }
-        with_header(LATENT_MAGIC, &body)
-    }
-
-    /// Reads the space of an index from its form on disk.
-    ///
-    /// # Errors
-    /// Fails if the bytes are of another version, too long or damaged, or of another index. The
-    /// space is then computed again.
-    pub fn from_bytes(bytes: &[u8], index: &SearchIndex) -> Result<Self, IndexError> {
-        let mut reader = Reader(check_header(LATENT_MAGIC, bytes)?);
-        if reader.take(32).ok_or(Repr::Damaged)? != index.digest() {
-            return Err(Repr::OtherIndex.into());
-        }
-        let space = reader.latent_space(index).ok_or(Repr::Damaged)?;
-        Ok(space)
-    }
-}
-
-fn with_header(magic: &[u8; 8], body: &[u8]) -> Vec<u8> {
+fn with_header(body: &[u8]) -> Vec<u8> {
     let mut bytes = Vec::with_capacity(HEADER_BYTES + body.len());
-    bytes.extend(magic);
+    bytes.extend(MAGIC);
     bytes.extend(FORMAT_VERSION.to_le_bytes());
     bytes.extend(ANALYSIS_VERSION.to_le_bytes());
     bytes.extend(checksum(body).to_le_bytes());
@@ -114,7 +67,7 @@ fn with_header(magic: &[u8; 8], body: &[u8]) -> Vec<u8> {
 }
 
 /// Returns the bytes after the header.
-fn check_header<'a>(magic: &[u8; 8], bytes: &'a [u8]) -> Result<&'a [u8], IndexError> {
+fn check_header(bytes: &[u8]) -> Result<&[u8], IndexError> {
     if bytes.len() > MAX_INDEX_BYTES {
         return Err(Repr::TooLarge {
             bytes: bytes.len(),
@@ -126,7 +79,7 @@ fn check_header<'a>(magic: &[u8; 8], bytes: &'a [u8]) -> Result<&'a [u8], IndexE
     let (header, body) = header.ok_or(Repr::Damaged)?;
     let version = u32::from_le_bytes([header[8], header[9], header[10], header[11]]);
     let analysis = u32::from_le_bytes([header[12], header[13], header[14], header[15]]);
-    if !header.starts_with(magic) {
+    if !header.starts_with(MAGIC) {
         return Err(Repr::Damaged.into());
     }
     if (version, analysis) != (FORMAT_VERSION, ANALYSIS_VERSION) {
@@ -260,34 +213,6 @@ impl<'a> Reader<'a> {
             next = term + 1;
         }
         Some(())
-    }
-
-    fn latent_space(&mut self, index: &SearchIndex) -> Option<LatentSpace> {
-        let dimensions = usize::try_from(self.number32()?).ok()?;
-        let terms_count = self.count(1)?;
-        let mut terms = Vec::with_capacity(terms_count);
-        let mut next = 0_u32;
-        for _ in 0..terms_count {
-            let term = next.checked_add(self.number32()?)?;
-            terms.push(term);
-            next = term.checked_add(1)?;
-        }
-        let term_vectors = self.rows(terms.len(), dimensions)?;
-        let documents = self.rows(index.len(), dimensions)?;
-        let is_at_end = self.0.is_empty();
-        let space = LatentSpace::from_parts(terms, term_vectors, documents, index)?;
-        is_at_end.then_some(space)
-    }
-
-    fn rows(&mut self, rows: usize, dimensions: usize) -> Option<QuantizedRows> {
-        let values = self.take(rows.checked_mul(dimensions)?)?;
-        let steps = self.take(rows.checked_mul(size_of::<f32>())?)?;
-        let (steps, _) = steps.as_chunks();
-        QuantizedRows::from_parts(
-            dimensions,
-            values.iter().map(|value| value.cast_signed()).collect(),
-            steps.iter().map(|step| f32::from_le_bytes(*step)).collect(),
-        )
     }
 
     /// Returns a number of items of at least `min_bytes` each, which limits what is allocated for

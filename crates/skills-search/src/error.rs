@@ -1,8 +1,7 @@
 //! The error of an index from disk.
 
-/// An error of [`SearchIndex::from_bytes`](crate::SearchIndex::from_bytes) or
-/// [`LatentSpace::from_bytes`](crate::LatentSpace::from_bytes): the bytes are not an index of this
-/// version. The remedy is always to build the index again.
+/// An error of [`SearchIndex::from_bytes`](crate::SearchIndex::from_bytes): the bytes are not an index
+/// of this version. The remedy is always to build the index again.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error(transparent)]
 pub struct IndexError(Repr);
@@ -15,8 +14,6 @@ pub(crate) enum Repr {
     OtherVersion,
     #[error("the index is damaged")]
     Damaged,
-    #[error("the latent space is of another index")]
-    OtherIndex,
 }
 
 impl From<Repr> for IndexError {

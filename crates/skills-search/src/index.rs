@@ -1,10 +1,8 @@
 //! The index: the terms of all documents, and for each term its documents.
 
-use std::sync::OnceLock;
-
 use crate::analysis::is_unspaced_script;
 use crate::bm25f::{Parameters, rarity};
-use crate::document::{FIELDS, SourceTag, TextDigest, hash};
+use crate::document::{FIELDS, SourceTag, TextDigest};
 use crate::vocabulary::Vocabulary;
 
 /// An index over documents, for ranking them by a query.
@@ -16,7 +14,7 @@ use crate::vocabulary::Vocabulary;
 /// between processes.
 ///
 /// ```
-/// use skills_search::{Document, IndexBuilder, Ranker};
+/// use skills_search::{Document, IndexBuilder};
 ///
 /// let mut builder = IndexBuilder::new();
 /// builder.add(&Document::new("pdf-forms", "Fills forms.", "Merges documents, too."));
@@ -34,7 +32,6 @@ pub struct SearchIndex {
     /// For each term the end of its postings.
     posting_ends: Vec<u32>,
     postings: Vec<Posting>,
-    digest: OnceLock<[u8; 32]>,
 }
 
 /// A document without its text.
@@ -119,7 +116,6 @@ impl SearchIndex {
             counts,
             posting_ends: next,
             postings,
-            digest: OnceLock::new(),
         }
     }
 
@@ -161,13 +157,6 @@ impl SearchIndex {
             terms.any(is_unspaced)
         });
         documents.count() as f32 / self.len().max(1) as f32
-    }
-
-    /// Returns the digest of the digests of all documents, in their order. Indexes with equal ones
-    /// are equal.
-    pub(crate) fn digest(&self) -> &[u8; 32] {
-        let digests = || self.digests().map(|digest| digest.0.as_slice());
-        self.digest.get_or_init(|| hash(digests()))
     }
 
     pub(crate) fn postings(&self, term: u32) -> &[Posting] {

@@ -3,8 +3,7 @@
 //! ```text
 //! name, description, body --IndexBuilder----------> SearchIndex --search--> documents that fit
 //!                                                        |  \--rank----> order, to fill a budget
-//!                                                        |---to_bytes---> file, for the next process
-//!                                                        \--LatentSpace-> order by the topics of the catalog
+//!                                                        \--to_bytes---> file, for the next process
 //! files of skills ----------ReferenceIndexBuilder-> ReferenceIndex --search--> spans of lines
 //! ```
 //!
@@ -46,10 +45,8 @@ mod error;
 mod evidence;
 mod explain;
 mod index;
-mod latent;
 mod near_duplicates;
 mod query;
-mod ranker;
 mod references;
 mod search;
 mod sections;
@@ -64,10 +61,8 @@ pub use error::IndexError;
 pub use evidence::Confidence;
 pub use explain::{Explanation, TermExplanation};
 pub use index::SearchIndex;
-pub use latent::{LatentRanker, LatentSpace};
 pub use near_duplicates::{MAX_NEAR_DUPLICATES, NearDuplicate, NearDuplicates};
 pub use query::Ranked;
-pub use ranker::{Ranker, fuse};
 pub use references::{MAX_REFERENCE_BYTES, ReferenceIndex, ReferenceIndexBuilder, Span};
 pub use search::{MAX_HITS, SearchResult};
 pub use sections::{MAX_SECTION_BYTES, Section, TextKind, split_sections};

@@ -3,7 +3,6 @@
 use crate::builder::IndexBuilder;
 use crate::document::Document;
 use crate::index::SearchIndex;
-use crate::ranker::Ranker;
 use crate::search::MIN_SHARE_OF_BEST;
 use crate::sections::{Section, TextKind, split_sections};
 

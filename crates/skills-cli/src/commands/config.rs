@@ -187,7 +187,6 @@ impl Set {
             SettingKey::Hooks
             | SettingKey::PackageBuilds
             | SettingKey::UsageLedger
-            | SettingKey::LatentSearch
             | SettingKey::SkillEnabled(_)
             | SettingKey::SkillPinned(_) => {
                 let is_enabled: Result<bool, _> = one()?.parse();

@@ -16,7 +16,7 @@ pub(crate) const MAX_MIB: u64 = 2048;
 /// Start of a path in the home directory.
 pub(crate) const HOME_PREFIX: &str = "~/";
 /// The keys with what they mean, as `skills config` lists them.
-pub(crate) const KEYS: [(&str, &str); 27] = [
+pub(crate) const KEYS: [(&str, &str); 26] = [
     ("workspace", "directory that programs work on"),
     ("timeout-seconds", "deadline of a run, at most 600"),
     ("memory-mib", "memory of a run, at most 2048"),
@@ -24,7 +24,6 @@ pub(crate) const KEYS: [(&str, &str); 27] = [
     ("env-files", "list of .env files"),
     ("roots", "list of directories to search in addition"),
     ("usage-ledger", "false to record no use of skills"),
-    ("latent-search", "false to rank skills by words only"),
     (
         "trusted-projects",
         "list of projects whose skills, settings and policy are used",
@@ -88,7 +87,7 @@ pub(crate) const KEYS: [(&str, &str); 27] = [
     ),
 ];
 /// The keys at the top of a file.
-const TOP: [&str; 23] = [
+const TOP: [&str; 22] = [
     "workspace",
     "timeout-seconds",
     "memory-mib",
@@ -97,7 +96,6 @@ const TOP: [&str; 23] = [
     "roots",
     "usage-ledger",
     "trusted-projects",
-    "latent-search",
     "packages",
     "python-index",
     "npm-registry",
@@ -131,7 +129,6 @@ pub(crate) enum SettingKey {
     Roots,
     UsageLedger,
     TrustedProjects,
-    LatentSearch,
     Packages,
     PythonIndex,
     NpmRegistry,
@@ -162,8 +159,7 @@ pub(crate) enum SettingValue {
     Texts(Vec<String>),
     /// Seconds of a timeout, MiB of memory.
     Number(u64),
-    /// Whether hooks run, use is recorded, skills are ranked by latent semantics, too, or a skill is
-    /// enabled or pinned.
+    /// Whether hooks run, use is recorded, or a skill is enabled or pinned.
     Switch(bool),
 }
 
@@ -221,7 +217,6 @@ impl SettingKey {
             ["roots"] => Self::Roots,
             ["usage-ledger"] => Self::UsageLedger,
             ["trusted-projects"] => Self::TrustedProjects,
-            ["latent-search"] => Self::LatentSearch,
             ["packages"] => Self::Packages,
             ["python-index"] => Self::PythonIndex,
             ["npm-registry"] => Self::NpmRegistry,
@@ -307,7 +302,6 @@ impl SettingKey {
             Self::Roots => &["roots"],
             Self::UsageLedger => &["usage-ledger"],
             Self::TrustedProjects => &["trusted-projects"],
-            Self::LatentSearch => &["latent-search"],
             Self::Packages => &["packages"],
             Self::PythonIndex => &["python-index"],
             Self::NpmRegistry => &["npm-registry"],
@@ -441,7 +435,6 @@ impl SettingKey {
             Self::Hooks
             | Self::PackageBuilds
             | Self::UsageLedger
-            | Self::LatentSearch
             | Self::SkillEnabled(_)
             | Self::SkillPinned(_) => {
                 let is_enabled = item.as_bool().ok_or("expected true or false")?;

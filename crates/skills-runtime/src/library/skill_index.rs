@@ -7,24 +7,19 @@ use skills_discovery::{Catalog, Entry, Root};
 use skills_manifest::FrontmatterScan;
 use skills_search::{
     Confidence, Document, Explanation, IndexBuilder, MAX_INDEX_BYTES, NearDuplicate,
-    NearDuplicates, Ranker as _, SearchIndex, SourceTag, fuse,
+    NearDuplicates, SearchIndex, SourceTag,
 };
 
 use super::cache_file::store;
-use super::latent_cache::{LatentCache, LazySpace, SearchMethod};
 use crate::PrivateFile;
 
-/// The number of index files in a cache directory, and of files of latent spaces. Catalogs of
-/// different roots use different ones.
+/// The number of index files in a cache directory. Catalogs of different roots use different ones.
 const CACHE_FILES: u64 = 8;
 
 /// An index over the skills of a catalog.
 ///
 /// [`Library::search_index`](crate::Library::search_index) returns it. It ranks by name, description
 /// and instructions, and finds nothing for small talk. A ranking is never a reason to inject a skill.
-///
-/// Places behind the fifth are those of two rankings, by words and by latent semantics of the
-/// catalog, unless the [method](crate::Builder::search_method) is another.
 ///
 /// ```
 /// use skills_runtime::{Root, Scope, SkillRuntime};
@@ -44,7 +39,6 @@ pub struct SkillIndex {
     catalog: Arc<Catalog>,
     /// Its documents are the entries of the catalog, in their order.
     index: SearchIndex,
-    latent: LazySpace,
 }
 
 /// The skills that fit a query.
@@ -73,11 +67,6 @@ impl SkillIndex {
         let result = self
             .index
             .search_among(query, |document| accepts(&entries[document]));
-        let result = result.fused_with(|| {
-            let mut similar = self.latent.rank(&self.index, query);
-            similar.retain(|similar| accepts(&entries[similar.document]));
-            similar
-        });
         let hits = result.hits.iter();
         SkillSearch {
             skills: hits.clone().map(|hit| &entries[hit.document]).collect(),
@@ -92,9 +81,7 @@ impl SkillIndex {
     pub fn rank(&self, query: &str) -> Vec<usize> {
         let mut is_ranked = vec![false; self.index.len()];
         let mut order = Vec::with_capacity(self.index.len());
-        let words = self.index.rank(query);
-        let similar = self.latent.rank(&self.index, query);
-        for ranked in fuse(&words, &[&similar]) {
+        for ranked in self.index.rank(query) {
             is_ranked[ranked.document] = true;
             order.push(ranked.document);
         }
@@ -138,24 +125,15 @@ fn matches_tags(index: &SearchIndex, tags: &[Option<SourceTag>]) -> bool {
 /// Keeps the last index of a runtime, for the next one, in memory and on disk.
 pub(super) struct IndexCache {
     file: Option<PrivateFile>,
-    /// The file of latent spaces; no method needs them if `None`.
-    latent: Option<LatentCache>,
     latest: Mutex<Option<Arc<SkillIndex>>>,
 }
 
 impl IndexCache {
-    pub(super) fn new(directory: Option<PathBuf>, roots: &[Root], method: SearchMethod) -> Self {
+    pub(super) fn new(directory: Option<PathBuf>, roots: &[Root]) -> Self {
         let set = root_set(roots);
-        let file = |kind: &str| {
-            let directory = directory.as_ref()?;
-            Some(PrivateFile::new(directory.join(format!("{kind}-{set}"))))
-        };
-        let latent = (method == SearchMethod::Fused).then(|| LatentCache {
-            file: file("latent"),
-        });
+        let file = |directory: PathBuf| PrivateFile::new(directory.join(format!("index-{set}")));
         Self {
-            file: file("index"),
-            latent,
+            file: directory.map(file),
             latest: Mutex::default(),
         }
     }
@@ -168,12 +146,9 @@ impl IndexCache {
             Some(known) => build(catalog, &tags, &known.index),
             None => self.load_or_build(catalog, &tags),
         };
-        let known = latest.as_deref().map(|known| &known.latent);
-        let latent = LazySpace::new(self.latent.clone(), &index, known);
         let index = Arc::new(SkillIndex {
             catalog: Arc::clone(catalog),
             index,
-            latent,
         });
         *latest = Some(Arc::clone(&index));
         index

@@ -9,7 +9,7 @@ use skills_runtime::ledger::{Activity, Event, Ledger, Timestamp};
 use skills_runtime::prompt::{Budget, ListingMode, ListingModes, SkillListRenderer};
 use skills_runtime::search::SearchIndex;
 use skills_runtime::{
-    Builder, ListRequest, ReferenceSearch, Root, Scope, SearchMethod, SkillRuntime, ledger_scope,
+    Builder, ListRequest, ReferenceSearch, Root, Scope, SkillRuntime, ledger_scope,
 };
 
 /// Skills below a temporary directory, with a directory for indexes beside them.
@@ -135,72 +135,13 @@ fn an_index_on_disk_is_reused_and_never_trusted() {
     assert_eq!(find(&host.builder().build(), "rotate a page"), "");
 }
 
-/// Skills about two topics, of which two have a word of the query.
-fn topics() -> Host {
-    Host::new(&[
-        ("a", "Rain and wind.", ""),
-        ("b", "Wind.", ""),
-        ("c", "Payment of a bill.", ""),
-        ("d", "Invoice of a customer.", ""),
-        ("e", "Customer, payment.", ""),
-    ])
-}
-
-/// Returns the names of all skills, the best for a query first.
-fn ranked(runtime: &SkillRuntime, query: &str) -> String {
-    let index = runtime.library().search_index();
-    let entries = index.catalog().entries();
-    let names = index.rank(query).into_iter();
-    let names: Vec<&str> = names.map(|place| entries[place].name().as_str()).collect();
-    names.join(" ")
-}
-
-#[test]
-fn skills_without_a_word_of_a_request_are_ordered_by_topic() {
-    let host = topics();
-    let fused = host.builder().build();
-    // `c` has no word of the query, but one that occurs with it.
-    assert_eq!(ranked(&fused, "customer"), "d e c a b");
-    let words = host.builder().search_method(SearchMethod::Words).build();
-    assert_eq!(ranked(&words, "customer"), "d e a b c");
-}
-
-#[test]
-fn latent_semantics_are_computed_on_demand_and_never_trusted() {
-    let host = topics();
-    let files = || cache_files(&host.cache(), "latent-");
-    // No place behind the fifth, so they are not needed.
-    assert_eq!(find(&host.builder().build(), "customer"), "d e");
-    assert_eq!(files().len(), 0);
-    let words = host.builder().search_method(SearchMethod::Words).build();
-    ranked(&words, "customer");
-    assert_eq!(files().len(), 0);
-    assert_eq!(ranked(&host.builder().build(), "customer"), "d e c a b");
-    let [file] = files().try_into().unwrap();
-    let bytes = fs::read(&file).unwrap();
-    for damaged in [&b""[..], b"garbage", &bytes[..bytes.len() / 2]] {
-        fs::write(&file, damaged).unwrap();
-        assert_eq!(ranked(&host.builder().build(), "customer"), "d e c a b");
-        assert_eq!(fs::read(&file).unwrap(), bytes);
-    }
-    // Another catalog has other semantics, in the same process and in the next one.
-    let runtime = host.builder().build();
-    assert_eq!(ranked(&runtime, "customer"), "d e c a b");
-    host.skill("c", "Wind.", "");
-    host.skill("b", "Payment of a bill.", "");
-    assert_eq!(ranked(&runtime, "customer"), "d e b a c");
-    assert_eq!(ranked(&host.builder().build(), "customer"), "d e b a c");
-    assert_ne!(fs::read(&file).unwrap(), bytes);
-}
-
 #[cfg(unix)]
 #[test]
 fn an_index_on_disk_is_private() {
     use std::os::unix::fs::PermissionsExt;
     let host = pdf_and_others();
-    ranked(&host.builder().build(), "rotate a page");
-    let latent = cache_files(&host.cache(), "latent-").remove(0);
-    for path in [host.cache(), index_file(&host.cache()), latent] {
+    find(&host.builder().build(), "rotate a page");
+    for path in [host.cache(), index_file(&host.cache())] {
         let mode = fs::metadata(path).unwrap().permissions().mode();
         assert_eq!(mode & 0o077, 0);
     }

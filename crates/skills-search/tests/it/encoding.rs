@@ -1,9 +1,9 @@
 //! An index on disk.
 
 use proptest::prelude::*;
-use skills_search::{LatentSpace, Ranker, SearchIndex};
+use skills_search::SearchIndex;
 
-use super::{SKILLS, build, index};
+use super::index;
 
 fn bytes() -> Vec<u8> {
     index().to_bytes().unwrap_or_default()
@@ -41,32 +41,6 @@ fn other_versions_and_damage_are_errors() {
     check(&|bytes| bytes.truncate(100), "the index is damaged");
     check(&|bytes| bytes.push(0), "the index is damaged");
     check(&|bytes| bytes.clear(), "the index is damaged");
-}
-
-#[test]
-fn a_latent_space_that_was_read_back_is_the_same() {
-    let index = index();
-    let space = LatentSpace::new(&index);
-    let bytes = space.to_bytes();
-    assert_eq!(LatentSpace::from_bytes(&bytes, &index), Ok(space));
-    let check = |bytes: &[u8], index: &SearchIndex, expected: &str| {
-        let error = LatentSpace::from_bytes(bytes, index).unwrap_err();
-        assert_eq!(error.to_string(), expected);
-    };
-    let other = build(&SKILLS[1..]);
-    check(&bytes, &other, "the latent space is of another index");
-    let mut reordered = SKILLS;
-    reordered.swap(0, 1);
-    check(
-        &bytes,
-        &build(&reordered),
-        "the latent space is of another index",
-    );
-    check(&bytes[..40], &index, "the index is damaged");
-    check(&index.to_bytes().unwrap(), &index, "the index is damaged");
-    let mut other_version = bytes.clone();
-    other_version[8] += 1;
-    check(&other_version, &index, "the index is of another version");
 }
 
 /// Returns bytes with the header of a form, so that the rest is read.
@@ -115,23 +89,6 @@ proptest! {
         body[position] = value;
         if let Ok(index) = SearchIndex::from_bytes(&with_header(&bytes(), &body)) {
             search_all(&index, "merge pdf 天气");
-        }
-    }
-
-    #[test]
-    fn changed_latent_spaces_are_harmless(
-        position in any::<prop::sample::Index>(),
-        value in any::<u8>(),
-    ) {
-        let index = index();
-        let form = LatentSpace::new(&index).to_bytes();
-        let mut body = form[24..].to_vec();
-        // Behind the digest of the index.
-        let position = 32 + position.index(body.len() - 32);
-        body[position] = value;
-        if let Ok(space) = LatentSpace::from_bytes(&with_header(&form, &body), &index) {
-            let ranked = space.ranker(&index).unwrap().rank("merge pdf 天气");
-            prop_assert!(ranked.len() <= index.len());
         }
     }
 }

@@ -1,7 +1,6 @@
 //! Tests of the public API: documents and queries in, order and spans out.
 
 mod encoding;
-mod latent;
 mod near_duplicates;
 mod ranking;
 mod sections;

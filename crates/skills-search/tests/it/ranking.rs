@@ -1,9 +1,7 @@
 //! What a search finds, and what it does not.
 
 use proptest::prelude::*;
-use skills_search::{
-    Confidence, Document, Field, IndexBuilder, Ranked, Ranker, SearchIndex, SourceTag, fuse,
-};
+use skills_search::{Confidence, Document, Field, IndexBuilder, SearchIndex, SourceTag};
 
 use super::{SKILLS, add_all, build, index};
 
@@ -150,20 +148,6 @@ fn a_score_is_the_sum_of_its_explanation() {
             .iter()
             .all(|term| term.score == 0.0)
     );
-}
-
-#[test]
-fn a_fused_ranking_keeps_the_first_five_of_the_first() {
-    let ranking = |documents: &[usize]| -> Vec<Ranked> {
-        let ranked = |document: &usize| Ranked {
-            document: *document,
-            score: 1.0,
-        };
-        documents.iter().map(ranked).collect()
-    };
-    let fused = fuse(&ranking(&[0, 1, 2, 3, 4, 5, 6, 7]), &[&ranking(&[7, 8, 0])]);
-    let documents: Vec<usize> = fused.iter().map(|ranked| ranked.document).collect();
-    assert_eq!(documents, [0, 1, 2, 3, 4, 7, 8, 5, 6]);
 }
 
 #[test]
