@@ -667,4 +667,17 @@ mod tests {
                 && !leads("/w/.claude", "/w")
         );
     }
+
+    #[test]
+    fn boundaries_of_patterns_and_workspaces_are_exact() {
+        let reader = |path: &str, base: &str| file_reader(Path::new(path), Path::new(base));
+        assert_eq!(reader("/w/.git", "/w"), Some("git"));
+        assert_eq!(reader("/h/.claude/src/a", "/h/.claude"), None);
+        assert!(reader("/h/.claude/src/a", "/h").is_some());
+        // A `*` stands for at least one character.
+        assert!(reader("/w/mise.local.toml", "/w").is_some());
+        assert_eq!(reader("/w/mise..toml", "/w"), None);
+        let leads = |path: &str| may_lead_to_protected(Path::new(path), Path::new("/w"));
+        assert!(leads("/w/.config") && !leads("/w/.config/git"));
+    }
 }

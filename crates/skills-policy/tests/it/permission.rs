@@ -23,6 +23,13 @@ fn write_protected(path: &str, protected: &str) -> Permission {
     }
 }
 
+fn read_keys(path: &str, keys: &str) -> Permission {
+    Permission::ReadKeys {
+        path: path.into(),
+        keys: keys.into(),
+    }
+}
+
 fn host(pattern: &str) -> Permission {
     Permission::Host(pattern.parse().unwrap())
 }
@@ -42,6 +49,23 @@ fn a_permission_covers_narrower_ones() {
         (read("/w/a"), read("/w"), false),
         (read("/w"), read("/wide"), false),
         (read("/w"), write("/w"), false),
+        (
+            read_keys("/w/.aws", "/w/.aws"),
+            read_keys("/w/.aws/credentials", "/w/.aws"),
+            true,
+        ),
+        (
+            read_keys("/w", "/w"),
+            read_keys("/w/.env", "/w/.env"),
+            false,
+        ),
+        (
+            read_keys("/w/.aws/a", "/w/.aws"),
+            read_keys("/w/.aws/b", "/w/.aws"),
+            false,
+        ),
+        (read("/w"), read_keys("/w/.env", "/w/.env"), false),
+        (read_keys("/w", "/w"), read("/w/a"), true),
         (read("/w"), write("/w/a"), false),
         (write("/w"), read("/w/a"), true),
         (write("/w"), write("/w/a"), true),
