@@ -73,6 +73,7 @@ mod grants;
 mod host;
 mod key_paths;
 mod limits;
+mod numeric_address;
 mod package;
 mod path;
 mod permission;

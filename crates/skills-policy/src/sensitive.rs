@@ -6,6 +6,7 @@
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use std::path::Path;
 
+use crate::numeric_address::parse_ipv4;
 use crate::{HostPattern, Permission, key_part};
 
 const KEYS: &str = "it may contain keys";
@@ -137,26 +138,7 @@ fn parse_address(name: &str) -> Option<IpAddr> {
     if let Ok(address) = without_zone.parse() {
         return Some(address);
     }
-    let parts: Option<Vec<u32>> = name.split('.').map(parse_number).collect();
-    let (last, parts) = parts.as_deref()?.split_last()?;
-    if parts.len() > 3 || parts.iter().any(|part| *part > 255) {
-        return None;
-    }
-    let mut value = u64::from(*last);
-    for (index, part) in parts.iter().enumerate() {
-        value += u64::from(*part) << (24 - 8 * index);
-    }
-    Some(Ipv4Addr::from(u32::try_from(value).ok()?).into())
-}
-
-/// Parses a decimal, octal (`0251`) or hexadecimal (`0xa9`) number.
-fn parse_number(text: &str) -> Option<u32> {
-    match text.strip_prefix("0x") {
-        Some(digits) => u32::from_str_radix(digits, 16).ok(),
-        None if text.len() > 1 && text.starts_with('0') => u32::from_str_radix(text, 8).ok(),
-        None if text.bytes().all(|byte| byte.is_ascii_digit()) => text.parse().ok(),
-        None => None,
-    }
+    parse_ipv4(name).map(IpAddr::from)
 }
 
 /// Returns the addresses in a name such as `169.254.169.254.nip.io`, which public services resolve
@@ -242,6 +224,7 @@ mod tests {
             "metadata.google.internal.",
             "METADATA",
             "instance-data.ec2.internal",
+            "metadata.eu.internal",
             "169.254.169.254.nip.io",
             "a-169-254-169-254.sslip.io",
         ] {
@@ -298,6 +281,7 @@ mod tests {
             "example.com",
             "api.example.com:8443",
             "metadata.example.com",
+            "db.internal",
             "1.1.1.1",
             "10.0.0.1:22",
             "a-1-2-3.example",

@@ -1,9 +1,10 @@
 //! Suggests what an invalid rule was meant to be.
 
-use std::net::{Ipv4Addr, Ipv6Addr};
+use std::net::Ipv6Addr;
 use std::path::{Component, Path, PathBuf};
 use std::str::FromStr;
 
+use crate::numeric_address::parse_ipv4;
 use crate::package::Registry;
 use crate::path::is_pattern;
 use crate::{HostPattern, Target};
@@ -86,7 +87,7 @@ fn host(text: &str) -> Option<String> {
         },
         Some(_) => name.to_owned(),
     };
-    let name = ipv4(&name).map_or(name, |address| address.to_string());
+    let name = parse_ipv4(&name).map_or(name, |address| address.to_string());
     let port = port.and_then(|port| port.trim_start_matches('0').parse::<u16>().ok());
     // A URL means the default port, and a host without a port has both of them.
     let port = port.filter(|port| !(has_scheme && matches!(port, 80 | 443)));
@@ -96,32 +97,6 @@ fn host(text: &str) -> Option<String> {
         .into_iter()
         .chain([name])
         .find(|host| HostPattern::from_str(host).is_ok())
-}
-
-/// Parses an IPv4 address as the C library does: one to four numbers, which can be octal or
-/// hexadecimal, of which the last one fills the rest.
-fn ipv4(text: &str) -> Option<Ipv4Addr> {
-    let numbers: Option<Vec<u32>> = text.split('.').map(number).collect();
-    let numbers = numbers?;
-    let (last, first) = numbers.split_last()?;
-    let last_bits = 32_u32.checked_sub(8 * u32::try_from(first.len()).ok()?)?;
-    let fits = first.iter().all(|number| *number <= 255)
-        && (1..=32).contains(&last_bits)
-        && u64::from(*last) < 1 << last_bits;
-    let bytes = first.iter().enumerate();
-    let high = bytes.fold(0, |high, (index, byte)| {
-        high | byte << (24 - 8 * index.min(3))
-    });
-    fits.then(|| Ipv4Addr::from(high | last))
-}
-
-fn number(text: &str) -> Option<u32> {
-    let lower = text.to_ascii_lowercase();
-    match lower.strip_prefix("0x") {
-        Some(digits) => u32::from_str_radix(digits, 16).ok(),
-        None if lower.len() > 1 && lower.starts_with('0') => u32::from_str_radix(&lower, 8).ok(),
-        None => lower.parse().ok(),
-    }
 }
 
 /// Returns the package of a requirement, in the registry that was probably meant.
@@ -211,6 +186,12 @@ mod tests {
             ("network:017700000001", Some("network:127.0.0.1")),
             ("network:4294967296", None),
             ("network:1.2.3.4.5", None),
+            ("net:[::1]", Some("network:[::1]")),
+            ("net:a.example", Some("network:a.example")),
+            ("host:a.example", Some("network:a.example")),
+            ("environment:KEY", Some("env:KEY")),
+            ("variable:KEY", Some("env:KEY")),
+            ("package:pypi:pypdf", Some("packages:pypi:pypdf")),
             ("Env:API_KEY", Some("env:API_KEY")),
             ("env:API_KEY=secret", Some("env:API_KEY")),
             ("env:${API-KEY}", Some("env:API_KEY")),
