@@ -330,3 +330,24 @@ fn a_protected_path_is_added_to_the_grants() {
     let protected: Vec<_> = grants.protected().iter().collect();
     assert_eq!(protected, [Path::new("/skills/a/generated")]);
 }
+
+#[test]
+fn a_rule_for_a_directory_around_keys_does_not_allow_them() {
+    let request = Request::new("/skills/a").read_keys("/work/.env");
+    let authorize = |rule: &str| {
+        let rule = Rule::parse(Effect::Allow, RuleSource::User, rule).unwrap();
+        Policy::default().with_rules([rule]).authorize(&request)
+    };
+    for wide in ["read", "read:/work", "read:/work/.env.local"] {
+        assert!(
+            matches!(authorize(wide), Authorization::Denied(_)),
+            "{wide}"
+        );
+    }
+    for exact in ["read:/work/.env", "write:/work/.env"] {
+        assert!(
+            matches!(authorize(exact), Authorization::Granted(_)),
+            "{exact}"
+        );
+    }
+}
