@@ -56,19 +56,43 @@ pub(crate) const KNOWN_FIELDS: [&str; 29] = [
 /// counts too: a restriction that is only misspelled must not be lost. `tools` is not a spelling of
 /// `allowed-tools`: published skills list wishes, clients or files with it.
 pub(crate) fn is_spelling_of(raw: &str, field: &str) -> bool {
-    // No field has so many letters, even with a separator after each of them. The bound keeps this
-    // function, which runs once for each field and key, from reading long keys.
-    if raw.len() > MAX_SPELLING_BYTES {
-        return false;
-    }
-    letters(raw).eq(letters(field))
-        || (field == "user-invocable" && letters(raw).eq(letters("userinvokable")))
+    Spelling::of(raw).is_some_and(|spelling| spelling.is_of(field))
 }
 
-/// The letters of a key that distinguish fields.
-fn letters(key: &str) -> impl Iterator<Item = u8> {
-    key.trim()
-        .bytes()
+/// The letters of a key, to compare it with several fields.
+pub(crate) struct Spelling {
+    letters: [u8; MAX_SPELLING_BYTES],
+    count: usize,
+}
+
+impl Spelling {
+    /// Returns the letters of a key that distinguish fields; `None` if it is too long for a field.
+    pub(crate) fn of(raw: &str) -> Option<Self> {
+        // No field has so many letters, even with a separator after each of them.
+        if raw.len() > MAX_SPELLING_BYTES {
+            return None;
+        }
+        let mut spelling = Self {
+            letters: [0; MAX_SPELLING_BYTES],
+            count: 0,
+        };
+        for (slot, letter) in spelling.letters.iter_mut().zip(letters(raw.trim())) {
+            *slot = letter;
+            spelling.count += 1;
+        }
+        Some(spelling)
+    }
+
+    /// Returns true if the key is a spelling of `field`, see [`is_spelling_of`].
+    pub(crate) fn is_of(&self, field: &str) -> bool {
+        let is = |name| letters(name).eq(self.letters[..self.count].iter().copied());
+        is(field) || (field == "user-invocable" && is("userinvokable"))
+    }
+}
+
+/// The letters of a name.
+fn letters(name: &str) -> impl Iterator<Item = u8> {
+    name.bytes()
         .filter(|byte| !matches!(byte, b'-' | b'_'))
         .map(|byte| byte.to_ascii_lowercase())
 }

@@ -3,7 +3,7 @@
 use serde_json::{Map, Value};
 
 use crate::ToolPattern;
-use crate::field_names::{KNOWN_FIELDS, RESTRICTION_FIELDS, is_spelling_of};
+use crate::field_names::{KNOWN_FIELDS, RESTRICTION_FIELDS, Spelling};
 use crate::frontmatter::Frontmatter;
 use crate::invisible;
 use crate::mapping::Mapping;
@@ -83,7 +83,10 @@ impl<'a> FieldReader<'a> {
             if KNOWN_FIELDS.contains(&key.as_str()) {
                 continue;
             }
-            let field = KNOWN_FIELDS.iter().find(|field| is_spelling_of(key, field));
+            let Some(spelling) = Spelling::of(key) else {
+                continue;
+            };
+            let field = KNOWN_FIELDS.iter().find(|field| spelling.is_of(field));
             found.extend(field.map(|field| (key.clone(), *field)));
         }
         found

@@ -21,6 +21,10 @@ use serde_json::Value;
 /// ```
 #[must_use]
 pub fn is_invisible(c: char) -> bool {
+    // Nearly all characters, which are not compared with the list.
+    if c < '\u{AD}' {
+        return c.is_control();
+    }
     c.is_control()
         // Soft hyphen, grapheme joiner, Arabic letter mark, Hangul fillers, Mongolian vowel
         // separator, blank Braille pattern, byte order mark.
