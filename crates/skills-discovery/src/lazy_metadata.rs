@@ -12,9 +12,10 @@ use crate::openai_file::OpenAiFile;
 /// read on first access. The scan has checked that the manifest can be parsed.
 #[derive(Debug, Default)]
 pub(crate) struct LazyMetadata {
-    /// The start of the skill file up to its body; empty if the scan had to parse it.
-    head: Box<[u8]>,
-    parsed: OnceLock<(Manifest, Vec<Warning>)>,
+    /// The start of the skill file up to its body; empty if the scan had to parse it. Shared, like
+    /// the manifest, since copies of an entry are made for each skill of a list.
+    head: Arc<[u8]>,
+    parsed: OnceLock<Arc<(Manifest, Vec<Warning>)>>,
     /// The path of the skill relative to its plugin.
     below_plugin: Option<Box<str>>,
     openai: OnceLock<OpenAiFile>,
@@ -39,7 +40,7 @@ impl LazyMetadata {
         below_plugin: Option<String>,
     ) -> Arc<Self> {
         Arc::new(Self {
-            parsed: OnceLock::from((manifest, warnings)),
+            parsed: OnceLock::from(Arc::new((manifest, warnings))),
             below_plugin: below_plugin.map(Into::into),
             ..Self::default()
         })
@@ -49,7 +50,7 @@ impl LazyMetadata {
     /// on its first access.
     pub(crate) fn without_openai(&self) -> Arc<Self> {
         Arc::new(Self {
-            head: self.head.clone(),
+            head: Arc::clone(&self.head),
             parsed: self.parsed.clone(),
             below_plugin: self.below_plugin.clone(),
             openai: OnceLock::new(),
@@ -63,7 +64,7 @@ impl LazyMetadata {
                 .and_then(|frontmatter| Manifest::from_frontmatter(&frontmatter));
             // The scan has validated the head. If parsing fails nevertheless, the manifest fails
             // closed: every restriction counts as set.
-            parsed.unwrap_or_else(|_| (Manifest::unreadable(), Vec::new()))
+            Arc::new(parsed.unwrap_or_else(|_| (Manifest::unreadable(), Vec::new())))
         })
     }
 
