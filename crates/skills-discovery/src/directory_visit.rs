@@ -19,7 +19,7 @@ use crate::read_dir::{DirEntry, for_each_entry};
 use crate::{
     Entry, EntryWarning, FileStamp, Root, SKILL_FILE, ScanLimits, SkipReason, Skipped, StampSet,
 };
-use skill_file::{qualify_name, read_metadata, resolve_name};
+use skill_file::{OpenedSkillFile, qualify_name, read_metadata, resolve_name};
 
 /// A root is listed up to this multiple of the entry limit, so that its first entries by name can
 /// be found.
@@ -229,7 +229,7 @@ impl Visitor<'_> {
             if result.listed_entries > max_listed {
                 return ControlFlow::Break(());
             }
-            entries.push(entry);
+            entries.push(entry.to_owned());
             // Keeps memory bounded: what is dropped is not among the first by name.
             if entries.len() > limit.saturating_mul(2) {
                 entries.sort_unstable();
@@ -254,7 +254,12 @@ impl Visitor<'_> {
         name: &str,
         result: &mut VisitResult,
     ) -> SkillPresence {
-        match self.load_entry(dir, handle, name, result) {
+        let loaded = match self.open_skill_file(dir, handle, name) {
+            Ok(None) => return SkillPresence::Absent,
+            Ok(Some(opened)) => self.load_entry(dir, opened, name, result),
+            Err(error) => Err(error),
+        };
+        match loaded {
             Ok(entry) => {
                 result.entry = entry;
                 SkillPresence::Present
@@ -290,11 +295,10 @@ impl Visitor<'_> {
     fn load_entry(
         &self,
         dir: &PendingDir,
-        handle: Option<&Dir>,
+        (mut file, stamp, linked_path): OpenedSkillFile,
         file_name: &str,
         result: &mut VisitResult,
     ) -> Result<Option<Entry>, DiscoveryError> {
-        let (mut file, stamp, linked_path) = self.open_skill_file(dir, handle, file_name)?;
         if let Some(previous) = (self.previous)(&dir.canonical_path)
             .filter(|entry| entry.is_unchanged(&self.root_path, file_name, stamp))
         {

@@ -58,6 +58,33 @@ fn open_and_compare(path: &Path) -> Result<Dir, DiscoveryError> {
     }
 }
 
+/// Opens a directory by a path that consists of names from listings, to list it once. Symlinks may
+/// be followed but never lead out of `directory`.
+pub(crate) fn open_listed_dir(directory: &Dir, path: &Path) -> Result<Dir, DiscoveryError> {
+    // The handle of cap-std only resolves paths, so that a listing would open the directory again.
+    match open_dir_without_symlinks(directory, path) {
+        Some(handle) => Ok(handle),
+        None => directory.open_dir(path).map_err(DiscoveryError::from),
+    }
+}
+
+/// Opens a directory by a path without symlinks, for reading, by a single system call. Returns
+/// `None` if that fails for whatever reason.
+#[cfg(target_os = "linux")]
+fn open_dir_without_symlinks(directory: &Dir, path: &Path) -> Option<Dir> {
+    use rustix::fs::{Mode, OFlags, ResolveFlags};
+    let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
+    // Names of listings lead nowhere else without symlinks.
+    let resolve = ResolveFlags::NO_SYMLINKS | ResolveFlags::NO_MAGICLINKS;
+    let opened = rustix::fs::openat2(directory, path, flags, Mode::empty(), resolve);
+    Some(Dir::from_std_file(std::fs::File::from(opened.ok()?)))
+}
+
+#[cfg(not(target_os = "linux"))]
+fn open_dir_without_symlinks(_directory: &Dir, _path: &Path) -> Option<Dir> {
+    None
+}
+
 /// Opens a regular file of at most `max_bytes` bytes. Symlinks may be followed but never lead out
 /// of `directory`, and a FIFO does not block.
 pub(crate) fn open_regular(
@@ -211,23 +238,25 @@ pub(crate) fn fill_buffer(
     Ok(())
 }
 
-/// Reads the first `length` bytes of a file of `bytes` bytes, and returns whether that was the
-/// whole file.
-pub(crate) fn read_head(
+/// Reads the first bytes of a file of `bytes` bytes, as many as `buffer` has, and returns them and
+/// whether that was the whole file.
+pub(crate) fn read_head<'a>(
     file: &mut File,
     bytes: u64,
-    buffer: &mut Vec<u8>,
-    length: usize,
-) -> Result<ReadEnd, DiscoveryError> {
-    buffer.resize(length, 0);
-    let read = file.read(buffer)?;
-    buffer.truncate(read);
-    // The size is known, so a small file needs no second call to find its end.
-    if read as u64 == bytes {
-        return Ok(ReadEnd::Eof);
+    buffer: &'a mut [u8],
+) -> Result<(&'a [u8], ReadEnd), DiscoveryError> {
+    let mut filled = 0;
+    loop {
+        let read = file.read(&mut buffer[filled..])?;
+        filled += read;
+        // The size is known, so a small file needs no second call to find its end.
+        if filled as u64 == bytes {
+            return Ok((&buffer[..filled], ReadEnd::Eof));
+        }
+        if read == 0 || filled == buffer.len() {
+            return Ok((&buffer[..filled], ReadEnd::More));
+        }
     }
-    fill_buffer(file, buffer, length)?;
-    Ok(ReadEnd::More)
 }
 
 /// Whether a file was read to its end.

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use cap_std::fs::Dir;
 
 use crate::error::DiscoveryError;
-use crate::open::open_canonical;
+use crate::open::{open_canonical, open_listed_dir};
 use crate::walk_path::WalkPath;
 
 /// A directory that a walk will visit, opened relative to `base`: the root, or the target of the
@@ -62,22 +62,22 @@ impl PendingDir {
             .unwrap_or(Path::new(""))
     }
 
-    /// Opens the directory below its base. Fails if a component was replaced by a symlink that
-    /// leads out of the base.
+    /// Opens the directory below its base, to list it once. Fails if a component was replaced by a
+    /// symlink that leads out of the base.
     pub(crate) fn open(&self) -> Result<Dir, DiscoveryError> {
         let path = self.relative_path();
-        let opened = match &self.base.handle {
-            // The empty path cannot be opened, so the base itself is cloned.
-            Some(handle) if path.as_os_str().is_empty() => handle.try_clone(),
-            Some(handle) => handle.open_dir(path),
+        match &self.base.handle {
+            // A copy of the handle would share its position in the listing. The empty path cannot
+            // be opened.
+            Some(handle) if path.as_os_str().is_empty() => open_listed_dir(handle, Path::new(".")),
+            Some(handle) => open_listed_dir(handle, path),
             None => {
                 let base = open_canonical(&self.base.path)?;
                 if path.as_os_str().is_empty() {
                     return Ok(base);
                 }
-                base.open_dir(path)
+                open_listed_dir(&base, path)
             }
-        };
-        opened.map_err(DiscoveryError::from)
+        }
     }
 }

@@ -1,6 +1,6 @@
 //! Lists the entries of a directory.
 
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 use std::ops::ControlFlow;
 
 use cap_std::fs::Dir;
@@ -10,10 +10,25 @@ use crate::error::DiscoveryError;
 
 /// An entry of a directory: its name and type. The order is that of the names.
 #[derive(Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) struct DirEntry {
-    pub(crate) name: OsString,
+pub(crate) struct DirEntry<Name = OsString> {
+    pub(crate) name: Name,
     pub(crate) is_directory: bool,
     pub(crate) is_symlink: bool,
+}
+
+/// An entry while its directory is listed. Most entries are of no interest, so their names are not
+/// copied.
+pub(crate) type ListedEntry<'a> = DirEntry<&'a OsStr>;
+
+impl ListedEntry<'_> {
+    /// Copies the name.
+    pub(crate) fn to_owned(&self) -> DirEntry {
+        DirEntry {
+            name: self.name.to_owned(),
+            is_directory: self.is_directory,
+            is_symlink: self.is_symlink,
+        }
+    }
 }
 
 /// Calls `visit` for each entry of a directory except `.` and `..`, in the order of the file
@@ -22,11 +37,11 @@ pub(crate) struct DirEntry {
 #[cfg(target_os = "linux")]
 pub(crate) fn for_each_entry(
     handle: &Dir,
-    visit: &mut dyn FnMut(DirEntry) -> ControlFlow<()>,
+    visit: &mut dyn FnMut(ListedEntry<'_>) -> ControlFlow<()>,
 ) -> Result<(), DiscoveryError> {
     use std::mem::MaybeUninit;
     use std::os::fd::AsFd;
-    use std::os::unix::ffi::OsStringExt;
+    use std::os::unix::ffi::OsStrExt;
 
     use rustix::fs::{FileType, Mode, OFlags, RawDir, SeekFrom, openat, seek};
 
@@ -42,7 +57,8 @@ pub(crate) fn for_each_entry(
             opened.as_fd()
         }
     };
-    let mut buffer = vec![MaybeUninit::uninit(); BUFFER_BYTES];
+    // On the stack: an allocator merges its free blocks for each allocation of this size.
+    let mut buffer = [MaybeUninit::uninit(); BUFFER_BYTES];
     let mut entries = RawDir::new(directory, &mut buffer);
     while let Some(entry) = entries.next() {
         let entry = entry.map_err(std::io::Error::from)?;
@@ -50,24 +66,23 @@ pub(crate) fn for_each_entry(
         if bytes == b"." || bytes == b".." {
             continue;
         }
-        let name = OsString::from_vec(bytes.to_vec());
+        let name = OsStr::from_bytes(bytes);
         let (is_directory, is_symlink) = match entry.file_type() {
             FileType::Directory => (true, false),
             FileType::Symlink => (false, true),
             // Some file systems do not return the type with the entry.
             FileType::Unknown => handle
-                .symlink_metadata(&name)
+                .symlink_metadata(name)
                 .map(|metadata| (metadata.is_dir(), metadata.is_symlink()))
                 .unwrap_or_default(),
             _ => (false, false),
         };
-        if visit(DirEntry {
+        let entry = DirEntry {
             name,
             is_directory,
             is_symlink,
-        })
-        .is_break()
-        {
+        };
+        if visit(entry).is_break() {
             break;
         }
     }
@@ -79,13 +94,14 @@ pub(crate) fn for_each_entry(
 #[cfg(not(target_os = "linux"))]
 pub(crate) fn for_each_entry(
     handle: &Dir,
-    visit: &mut dyn FnMut(DirEntry) -> ControlFlow<()>,
+    visit: &mut dyn FnMut(ListedEntry<'_>) -> ControlFlow<()>,
 ) -> Result<(), DiscoveryError> {
     for entry in handle.entries()? {
         let entry = entry?;
         let file_type = entry.file_type()?;
+        let name = entry.file_name();
         let entry = DirEntry {
-            name: entry.file_name(),
+            name: name.as_os_str(),
             is_directory: file_type.is_dir(),
             is_symlink: file_type.is_symlink(),
         };

@@ -12,7 +12,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use cap_std::fs::Dir;
 
 use crate::file_stamp::{FileStamp, ScanStart};
-use crate::open::open_canonical;
+use crate::open::{open_canonical, open_listed_dir};
 use crate::parallel;
 use crate::read_dir::is_never_searched;
 use crate::read_dir::{DirEntry, for_each_entry};
@@ -128,7 +128,7 @@ impl Search {
     /// Lists the directory of a skill. `None` if it cannot be opened.
     fn list_skill(&self, directory: &Path) -> Option<Listing> {
         let handle = open_canonical(directory).ok()?;
-        self.list(&handle).map(Listing::of_skill)
+        self.list(&handle)
     }
 
     fn below_skill(&mut self, directory: &Path, listing: Option<Listing>) {
@@ -209,12 +209,13 @@ impl Search {
         if !is_searched || depth > MAX_DEPTH {
             return;
         }
-        if let Ok(below) = handle.open_dir(&entry.name) {
+        if let Ok(below) = open_listed_dir(handle, Path::new(&entry.name)) {
             self.visit(&below, &directory.join(&entry.name), depth, reason);
         }
     }
 
-    /// Lists a directory, as far as the limit allows. `None` if the limit was reached before.
+    /// Lists what may be or contain a skill file in a directory, as far as the limit allows. `None`
+    /// if the limit was reached before.
     fn list(&self, handle: &Dir) -> Option<Listing> {
         if self.left.load(Ordering::Relaxed) == 0 {
             return None;
@@ -227,7 +228,9 @@ impl Search {
         let mut entries = Vec::new();
         // A directory that cannot be listed hides nothing that a scan could read.
         let _ = for_each_entry(handle, &mut |entry| {
-            entries.push(entry);
+            if entry.is_directory || entry.name.eq_ignore_ascii_case(SKILL_FILE) {
+                entries.push(entry.to_owned());
+            }
             match self
                 .left
                 .fetch_update(Ordering::Relaxed, Ordering::Relaxed, take_one)
@@ -263,16 +266,6 @@ struct Listing {
     entries: Vec<DirEntry>,
     stamp: Option<FileStamp>,
     has_reached_limit: bool,
-}
-
-impl Listing {
-    /// Keeps what may be or contain a skill file, since the lists of all skills are held at once.
-    fn of_skill(mut self) -> Self {
-        let is_skill_file = |entry: &DirEntry| entry.name.eq_ignore_ascii_case(SKILL_FILE);
-        self.entries
-            .retain(|entry| entry.is_directory || is_skill_file(entry));
-        self
-    }
 }
 
 /// Returns the name of the file that a scan would read as the skill file of a directory.

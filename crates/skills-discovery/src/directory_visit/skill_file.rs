@@ -17,8 +17,9 @@ use crate::open::{ReadEnd, fill_buffer, open_listed_regular, open_regular, open_
 use crate::pending_dir::PendingDir;
 use crate::{EntryWarning, FileStamp, SkillFileSymlinks};
 
-/// The number of bytes of a `SKILL.md` that are read first; nearly every frontmatter fits.
-const HEAD_BYTES: usize = 1024;
+/// The number of bytes of a `SKILL.md` that are read first: one page, which costs no more than a
+/// part of it. Nearly every frontmatter fits.
+const HEAD_BYTES: usize = 4096;
 /// The size of delimiters and a byte order mark around the largest frontmatter.
 const DELIMITER_BYTES: usize = 64;
 
@@ -30,26 +31,32 @@ pub(super) type NamedMetadata = (Option<SkillName>, Arc<LazyMetadata>);
 
 impl Visitor<'_> {
     /// Opens a skill file: by a single system call if the path has no symlinks, otherwise through
-    /// the handle of the skill directory, and outside of it only if the root allows that.
+    /// the handle of the skill directory, and outside of it only if the root allows that. Returns
+    /// `None` if the directory certainly has no entry of this name; a symlink without a target is
+    /// an error.
     pub(super) fn open_skill_file(
         &self,
         dir: &PendingDir,
         handle: Option<&Dir>,
         name: &str,
-    ) -> Result<OpenedSkillFile, DiscoveryError> {
+    ) -> Result<Option<OpenedSkillFile>, DiscoveryError> {
         let max_bytes = self.limits.max_file_bytes;
         if let Some(handle) = handle {
             let (file, stamp) = open_regular(handle, Path::new(name), max_bytes)?;
-            return Ok((file, stamp, None));
+            return Ok(Some((file, stamp, None)));
         }
         if let Some(opened) = self.open_below_root(dir, name) {
-            let (file, stamp) = opened?;
-            return Ok((file, stamp, None));
+            return match opened {
+                Ok((file, stamp)) => Ok(Some((file, stamp, None))),
+                // Nearly all directories without a skill. A symlink would not have been followed.
+                Err(error) if error.kind() == DiscoveryErrorKind::NotFound => Ok(None),
+                Err(error) => Err(error),
+            };
         }
         match open_regular(&dir.open()?, Path::new(name), max_bytes) {
-            Ok((file, stamp)) => Ok((file, stamp, None)),
+            Ok((file, stamp)) => Ok(Some((file, stamp, None))),
             Err(error) if error.kind() == DiscoveryErrorKind::OutsideSkill => {
-                self.open_linked(dir, name, error)
+                self.open_linked(dir, name, error).map(Some)
             }
             Err(error) => Err(error),
         }
@@ -107,32 +114,44 @@ pub(super) fn read_metadata(
     rules: ReadingRules,
     below_plugin: Option<String>,
 ) -> Result<NamedMetadata, DiscoveryError> {
-    let mut buffer = Vec::new();
-    if read_head(file, bytes, &mut buffer, HEAD_BYTES)? == ReadEnd::More {
-        match FrontmatterScan::scan_prefix(&buffer) {
-            Ok(FrontmatterScan::Complete(frontmatter)) => {
-                match parse_head(&buffer, &frontmatter, rules, below_plugin.clone()) {
-                    Err(_) if rules.missing_description != MissingDescription::Reject => {}
-                    result => return result,
-                }
-            }
-            Err(error) if rules.missing_description == MissingDescription::Reject => {
-                return Err(Repr::Manifest(error).into());
-            }
-            _ => {}
-        }
-        fill_buffer(file, &mut buffer, MAX_FRONTMATTER_BYTES + DELIMITER_BYTES)?;
+    // On the stack, since an allocation for each skill would cost more than its read.
+    let mut head = [0; HEAD_BYTES];
+    let (head, end) = read_head(file, bytes, &mut head)?;
+    if end == ReadEnd::Eof {
+        return parse_file(head, rules, below_plugin);
     }
+    match FrontmatterScan::scan_prefix(head) {
+        Ok(FrontmatterScan::Complete(frontmatter)) => {
+            match parse_head(head, &frontmatter, rules, below_plugin.clone()) {
+                Err(_) if rules.missing_description != MissingDescription::Reject => {}
+                result => return result,
+            }
+        }
+        Err(error) if rules.missing_description == MissingDescription::Reject => {
+            return Err(Repr::Manifest(error).into());
+        }
+        _ => {}
+    }
+    let mut buffer = head.to_vec();
+    fill_buffer(file, &mut buffer, MAX_FRONTMATTER_BYTES + DELIMITER_BYTES)?;
+    parse_file(&buffer, rules, below_plugin)
+}
+
+/// Parses a whole file, or more of it than the largest frontmatter.
+fn parse_file(
+    bytes: &[u8],
+    rules: ReadingRules,
+    below_plugin: Option<String>,
+) -> Result<NamedMetadata, DiscoveryError> {
     if rules.missing_description != MissingDescription::Reject {
-        let (manifest, warnings) = Manifest::from_file(&buffer, rules).map_err(Repr::Manifest)?;
+        let (manifest, warnings) = Manifest::from_file(bytes, rules).map_err(Repr::Manifest)?;
         return Ok((
             manifest.name().cloned(),
             LazyMetadata::parsed(manifest, warnings, below_plugin),
         ));
     }
-    // The buffer contains the whole file, or more than the largest frontmatter.
-    let frontmatter = FrontmatterScan::parse_file(&buffer).map_err(Repr::Manifest)?;
-    parse_head(&buffer, &frontmatter, rules, below_plugin)
+    let frontmatter = FrontmatterScan::parse_file(bytes).map_err(Repr::Manifest)?;
+    parse_head(bytes, &frontmatter, rules, below_plugin)
 }
 
 fn parse_head(

@@ -8,7 +8,9 @@ use std::thread;
 use std::time::Duration;
 
 use insta::assert_snapshot;
-use skills_discovery::{DirSymlinks, Lookup, Root, ScanLimits, Scope, SkillFileSymlinks, discover};
+use skills_discovery::{
+    DirSymlinks, Discovery, Lookup, Root, ScanLimits, Scope, SkillFileSymlinks, discover,
+};
 
 use crate::tree::{Tree, without_privileges};
 
@@ -427,6 +429,41 @@ fn long_frontmatter_is_read_up_to_the_limit() {
     repo long long/SKILL.md
     skipped "longer/SKILL.md" frontmatter-unclosed: line 1: missing closing `---` in the first 65536 bytes
     "#);
+}
+
+/// The number of calls of `read` that this thread has made; `None` if the kernel does not count them.
+#[cfg(target_os = "linux")]
+fn read_calls() -> Option<u64> {
+    let counts = fs::read_to_string("/proc/thread-self/io").ok()?;
+    let count = counts
+        .lines()
+        .find_map(|line| line.strip_prefix("syscr: "))?;
+    count.parse().ok()
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_frontmatter_of_up_to_a_page_is_read_in_one_call() {
+    let tree = Tree::new();
+    for (name, frontmatter, body) in [("short", 10, 10), ("long", 3_900, 10), ("body", 10, 90_000)]
+    {
+        let text = format!(
+            "---\nname: {name}\ndescription: {}\n---\n{}",
+            "d".repeat(frontmatter),
+            "b".repeat(body)
+        );
+        tree.file(&format!("{name}/SKILL.md"), text);
+    }
+    let discovery = Discovery::new([Root::new(tree.path(""), Scope::Repo)]).threads(1);
+    // To read the counts takes calls itself.
+    let counts = [read_calls(), read_calls(), {
+        assert_eq!(discovery.scan().entries().len(), 3);
+        read_calls()
+    }];
+    let [Some(first), Some(second), Some(third)] = counts else {
+        return skills_test_support::skip("the kernel does not count calls of `read`");
+    };
+    assert_eq!((third - second) - (second - first), 3);
 }
 
 #[test]
