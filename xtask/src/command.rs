@@ -6,12 +6,26 @@ use std::process::{Command, Stdio};
 use anyhow::{Context, Result, bail};
 use serde_json::Value;
 
-/// Returns the root directory of the workspace.
+/// Returns the root directory of the workspace: of the cargo that runs this program, else the one
+/// around the working directory.
 pub(crate) fn workspace_dir() -> PathBuf {
-    // Fixed at compile time, so it does not depend on the working directory.
-    Path::new(env!("CARGO_MANIFEST_DIR"))
-        .parent()
-        .map_or_else(|| PathBuf::from("."), Path::to_owned)
+    // Not the value at compile time: clones can share a target directory, and the one that built this
+    // program may no longer exist.
+    let package = std::env::var_os("CARGO_MANIFEST_DIR").map(PathBuf::from);
+    package
+        .as_deref()
+        .and_then(Path::parent)
+        .map(Path::to_owned)
+        .or_else(workspace_above)
+        .unwrap_or_else(|| PathBuf::from("."))
+}
+
+fn workspace_above() -> Option<PathBuf> {
+    let current = std::env::current_dir().ok()?;
+    current
+        .ancestors()
+        .find(|directory| directory.join("xtask/Cargo.toml").is_file())
+        .map(Path::to_owned)
 }
 
 /// Returns a command that runs the cargo of this toolchain in the workspace.
@@ -90,4 +104,17 @@ fn display_command(command: &Command) -> String {
         .map(|word| word.to_string_lossy())
         .collect::<Vec<_>>()
         .join(" ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_workspace_is_found_with_and_without_cargo() {
+        let found = workspace_dir();
+        assert!(found.join("xtask/Cargo.toml").is_file());
+        // Cargo starts tests in the directory of their package.
+        assert_eq!(workspace_above(), Some(found));
+    }
 }
