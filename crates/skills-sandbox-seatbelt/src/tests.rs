@@ -18,7 +18,7 @@ mod resolved;
 mod terminations;
 
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::time::Duration;
 
 use skills_policy::{Authorization, Grants, Policy, Request, ResourceLimits};
@@ -58,7 +58,8 @@ impl Fixture {
     }
 
     fn sandbox(&self) -> SeatbeltSandbox {
-        let program = Path::new(env!("CARGO_MANIFEST_DIR")).join("src/tests/stand-in.sh");
+        let program = skills_test_support::source_tree()
+            .join("crates/skills-sandbox-seatbelt/src/tests/stand-in.sh");
         SeatbeltSandbox::with_stub_launcher(program, self.path("profiles"), self.path("scratch"))
     }
 

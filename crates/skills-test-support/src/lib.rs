@@ -13,7 +13,7 @@
 //! prints it and, in CI, fails on a skip that `xtask/expected-skips.txt` does not list.
 //!
 //! [`host_process`] starts a test program again as another process, and [`scene`] creates what an attempt
-//! to leave a sandbox needs.
+//! to leave a sandbox needs. [`source_tree`] finds test data.
 //!
 //! It must never know what is tested, and only tests may depend on it.
 //!
@@ -33,7 +33,7 @@
     clippy::disallowed_methods,
     reason = "it inspects the host of the tests, and reads where to write the record"
 )]
-#![cfg_attr(unix, expect(clippy::panic, reason = "tests fail by panicking"))]
+#![expect(clippy::panic, reason = "tests fail by panicking")]
 #![expect(clippy::unwrap_used, reason = "tests fail by panicking")]
 
 pub mod host;
@@ -41,11 +41,13 @@ pub mod host_process;
 #[cfg(unix)]
 pub mod scene;
 mod skip;
+mod source_tree;
 
 use std::fs;
 use std::path::Path;
 
 pub use skip::{RECORD, skip, skip_part, skip_without_file_events, skip_without_sandbox};
+pub use source_tree::{SOURCE_TREE, assert_document, source_tree};
 
 /// Copies a directory with everything in it, as a clone of a repository does.
 ///

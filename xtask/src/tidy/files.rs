@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use anyhow::Result;
+use regex_lite::Regex;
 
 use crate::command::{output, workspace_dir};
 
@@ -46,6 +47,26 @@ const FORBIDDEN_WORDS: [(&str, &str); 5] = [
     ("#[ig", "nore"),
     ("TO", "DO"),
     ("FIX", "ME"),
+];
+
+/// Variables of the compiler that contain paths, and the files that may use them. The paths are those
+/// of the clone that built a program: other users may not be able to read it, and it may be gone.
+const PATHS_OF_THE_BUILD: [(&str, &str); 3] = [
+    // `SKILLS_TEST_BINARY` overrides it.
+    (
+        "CARGO_BIN_EXE_skills",
+        "crates/skills-cli/tests/it/skills.rs",
+    ),
+    // A cache that is kept, for tests that no other user runs.
+    (
+        "CARGO_TARGET_TMPDIR",
+        "crates/skills-build/tests/it/real.rs",
+    ),
+    // An example for readers, which cargo runs where it built it.
+    (
+        "CARGO_MANIFEST_DIR",
+        "crates/skills-runtime/examples/embed.rs",
+    ),
 ];
 
 pub(crate) fn problems() -> Result<Vec<String>> {
@@ -132,6 +153,7 @@ fn source_problems(file: &Path, text: &str) -> Vec<String> {
             file.display()
         ));
     }
+    problems.extend(paths_of_the_build(file, text));
     for (start, end) in FORBIDDEN_WORDS {
         let word = format!("{start}{end}");
         if let Some(line) = text.lines().position(|line| line.contains(&word)) {
@@ -139,6 +161,30 @@ fn source_problems(file: &Path, text: &str) -> Vec<String> {
         }
     }
     problems
+}
+
+/// Tests find files with `skills_test_support::source_tree`, which has a value at run time.
+fn paths_of_the_build(file: &Path, text: &str) -> Vec<String> {
+    let Ok(variable) = Regex::new(r#"env!\s*\(\s*"(\w+)""#) else {
+        return vec!["tidy: invalid expression".to_owned()];
+    };
+    variable
+        .captures_iter(text)
+        .map(|captures| captures[1].to_owned())
+        // Name and version of the package; everything else can be a path.
+        .filter(|name| !name.starts_with("CARGO_PKG_"))
+        .filter(|name| {
+            !PATHS_OF_THE_BUILD
+                .iter()
+                .any(|(allowed, path)| allowed == name && file == Path::new(path))
+        })
+        .map(|name| {
+            format!(
+                "{}: `{name}` at compile time; tests use `skills_test_support::source_tree`",
+                file.display()
+            )
+        })
+        .collect()
 }
 
 /// A file next to `tests/it/main.rs` that is not declared there never runs.
@@ -165,4 +211,36 @@ fn undeclared_test(root: &Path, file: &Path) -> Result<Option<String>> {
             file.display()
         )
     }))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_path_of_the_build_is_a_problem_in_every_spelling() {
+        let problems = |file: &str, text: &str| paths_of_the_build(Path::new(file), text);
+        for text in [
+            "Path::new(env!(\"CARGO_MANIFEST_DIR\")).join(AUTHORITY)",
+            "include_str!(concat!(env!(\"CARGO_MANIFEST_DIR\"), \"/a\"))",
+            "option_env!(\n    \"OUT_DIR\"\n)",
+            "std::env! (\"CARGO_BIN_EXE_skills\", \"no command\")",
+        ] {
+            assert_eq!(
+                problems("crates/a/tests/it/main.rs", text).len(),
+                1,
+                "{text}"
+            );
+        }
+        let allowed = [
+            ("crates/a/src/lib.rs", "env!(\"CARGO_PKG_VERSION\")"),
+            (
+                "crates/skills-cli/tests/it/skills.rs",
+                "env!(\"CARGO_BIN_EXE_skills\")",
+            ),
+        ];
+        for (file, text) in allowed {
+            assert_eq!(problems(file, text), [""; 0]);
+        }
+    }
 }

@@ -1,7 +1,7 @@
 //! A directory with a skill in it.
 
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 /// A skill in `skill`, and a parent directory for temporary files.
 pub(crate) struct Fixture {
@@ -43,5 +43,5 @@ impl Fixture {
 
 /// The stubs for compilers.
 pub(crate) fn stub_tools() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/it/tools")
+    skills_test_support::source_tree().join("crates/skills-build/tests/it/tools")
 }

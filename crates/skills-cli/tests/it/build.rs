@@ -4,9 +4,9 @@ use std::path::{Path, PathBuf};
 
 use insta::assert_snapshot;
 use serde_json::json;
-use skills_test_support::skip;
+use skills_test_support::{skip, source_tree};
 
-use crate::skills::{Done, command, tree};
+use crate::skills::{Done, command};
 
 /// A directory of skills, with a home directory next to it.
 struct Fixture {
@@ -65,7 +65,7 @@ impl Fixture {
 
 /// Returns the directory of the fake compilers.
 fn fake_tools() -> String {
-    tree()
+    source_tree()
         .join("crates/skills-build/tests/it/tools")
         .canonicalize()
         .unwrap()

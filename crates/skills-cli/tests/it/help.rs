@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use crate::skills::{skills, tree};
+use crate::skills::skills;
 
 /// The heading under which each help text lists the options that all commands have.
 const GLOBAL_OPTIONS: &str = "\nOptions of every command:\n";
@@ -14,16 +14,7 @@ fn the_command_line_reference_matches_help() {
                     are shown once, with `skills`.\n"
             .to_owned();
     write_help(&mut page, &[]);
-    let known = std::fs::read_to_string(tree().join("docs/cli.md")).unwrap_or_default();
-    if known == page {
-        return;
-    }
-    let written = std::path::Path::new(env!("CARGO_TARGET_TMPDIR")).join("cli.md");
-    std::fs::write(&written, page).unwrap();
-    panic!(
-        "docs/cli.md is not what `--help` prints: cp {} docs/cli.md",
-        written.display()
-    );
+    skills_test_support::assert_document("docs/cli.md", &page);
 }
 
 /// Writes the help of a command and of the commands below it.

@@ -1,11 +1,12 @@
 use insta::{assert_json_snapshot, assert_snapshot};
 use serde_json::Value;
+use skills_test_support::source_tree;
 
-use crate::skills::{examples, skills, tree};
+use crate::skills::{examples, skills};
 
 /// Replaces paths of this machine in a document.
 fn redacted(document: &Value) -> Value {
-    let tree = tree().canonicalize().unwrap().display().to_string();
+    let tree = source_tree().canonicalize().unwrap().display().to_string();
     serde_json::from_str(&document.to_string().replace(&tree, "TREE")).unwrap()
 }
 

@@ -4,14 +4,14 @@
 use std::path::Path;
 use std::process::Command;
 
-use skills_test_support::{host, skip};
+use skills_test_support::{host, skip, source_tree};
 
 use crate::fixture::Fixture;
 use crate::skills::{Done, command_with_state};
 use crate::web_server::{Reply, TunnelProxy, WebServer};
 
 /// The certificate of the authority that signed the one of the server.
-const AUTHORITY: &str = "../skills-install/tests/it/tls/ca.pem";
+const AUTHORITY: &str = "crates/skills-install/tests/it/tls/ca.pem";
 
 /// A project, and a site with the skill `notes`.
 fn fixture() -> Fixture {
@@ -60,7 +60,7 @@ fn the_authority_of_an_organization_is_trusted_once_it_is_named() {
     let server = serve(&fixture);
     let site = server.url("");
     let add = ["add", &site, "--yes", "--insecure"];
-    let authority = Path::new(env!("CARGO_MANIFEST_DIR")).join(AUTHORITY);
+    let authority = source_tree().join(AUTHORITY);
 
     let unknown = run(&fixture, &add, &[]);
     assert_eq!(unknown.code, 1, "{}", unknown.stderr);
@@ -110,7 +110,7 @@ fn a_source_on_a_private_address_is_installed_if_the_setting_lists_it() {
     let server = serve(&fixture);
     let proxy = TunnelProxy::start_in_front_of(&server);
     let proxy_url = format!("http://{}", proxy.address);
-    let authority = Path::new(env!("CARGO_MANIFEST_DIR")).join(AUTHORITY);
+    let authority = source_tree().join(AUTHORITY);
     let variables = [
         ("HTTPS_PROXY", Path::new(&proxy_url)),
         ("SSL_CERT_FILE", &authority),
@@ -190,7 +190,7 @@ fn a_token_of_git_is_sent_and_is_in_no_output_and_no_file() {
         server.port()
     );
     fixture.file("gitconfig", &config);
-    let authority = Path::new(env!("CARGO_MANIFEST_DIR")).join(AUTHORITY);
+    let authority = source_tree().join(AUTHORITY);
     let search_path = format!("{}:/usr/bin:/bin", git.parent().unwrap().display());
     let variables = [
         ("SSL_CERT_FILE", authority.as_path()),

@@ -13,7 +13,7 @@ use std::process::Stdio;
 
 use insta::assert_snapshot;
 
-use crate::skills::{Done, command, skills};
+use crate::skills::{Done, binary, command, skills};
 
 /// A home directory, and a project with a subdirectory.
 struct Fixture {
@@ -109,10 +109,8 @@ fn done(mut command: std::process::Command) -> Done {
 
 /// Replaces the path of the tested program with `/bin/skills`.
 fn redacted(text: &str) -> String {
-    let binary = std::env::var_os("SKILLS_TEST_BINARY")
-        .map_or_else(|| env!("CARGO_BIN_EXE_skills").into(), PathBuf::from);
     text.replace(
-        &binary.canonicalize().unwrap().display().to_string(),
+        &binary().canonicalize().unwrap().display().to_string(),
         "/bin/skills",
     )
 }

@@ -5,10 +5,10 @@ use std::path::Path;
 use std::process::Command;
 
 use serde_json::{Value, json};
-use skills_test_support::skip_without_sandbox;
+use skills_test_support::{skip_without_sandbox, source_tree};
 
 use crate::mcp::Server;
-use crate::skills::{command_with_state, tree};
+use crate::skills::command_with_state;
 
 /// Directories of a user: a home with two projects, scratch space, and state.
 struct User {
@@ -50,7 +50,10 @@ impl User {
     }
 
     fn command(&self, current_dir: &str, arguments: &[&str]) -> Command {
-        let skills = tree().canonicalize().unwrap().join("examples/skills");
+        let skills = source_tree()
+            .canonicalize()
+            .unwrap()
+            .join("examples/skills");
         let base = ["mcp", "--log", "off", "--root", skills.to_str().unwrap()];
         let arguments = [&base, arguments].concat();
         let mut command =

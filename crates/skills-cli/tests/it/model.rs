@@ -2,8 +2,9 @@
 
 use insta::assert_snapshot;
 use serde_json::{Value, json};
+use skills_test_support::source_tree;
 
-use crate::skills::{examples, skills, skills_with, tree};
+use crate::skills::{examples, skills, skills_with};
 
 #[test]
 fn prompt() {
@@ -70,7 +71,7 @@ fn prompt_in_other_formats() {
             .collect::<Vec<_>>()
             .join("\n")
     };
-    assert_snapshot!(first("xml-compact").replace(&tree().canonicalize().unwrap().display().to_string(), "TREE"), @"
+    assert_snapshot!(first("xml-compact").replace(&source_tree().canonicalize().unwrap().display().to_string(), "TREE"), @"
     <available_skills>
     <skill>
     <name>code-review</name>
@@ -503,7 +504,10 @@ fn detect() {
 fn a_skill_is_found_by_the_path_of_its_root_as_given() {
     let directory = tempfile::tempdir().unwrap();
     std::os::unix::fs::symlink(
-        tree().join("examples/skills").canonicalize().unwrap(),
+        source_tree()
+            .join("examples/skills")
+            .canonicalize()
+            .unwrap(),
         directory.path().join("link"),
     )
     .unwrap();

@@ -1,13 +1,15 @@
 //! Runs every `$ skills …` of the README and compares its output.
 
-use crate::skills::{skills, tree};
+use skills_test_support::{skip_without_sandbox, source_tree};
+
+use crate::skills::skills;
 
 #[test]
 fn readme_commands_print_the_documented_output() {
-    if skills_test_support::skip_without_sandbox() {
+    if skip_without_sandbox() {
         return;
     }
-    let readme = std::fs::read_to_string(tree().join("README.md")).unwrap();
+    let readme = std::fs::read_to_string(source_tree().join("README.md")).unwrap();
     let mut commands = 0;
     for block in readme.split("```console\n").skip(1) {
         let block = block.split("```").next().unwrap();
@@ -15,7 +17,7 @@ fn readme_commands_print_the_documented_output() {
         let words = words(command.strip_prefix("$ skills ").unwrap());
         let done = skills(&words.iter().map(String::as_str).collect::<Vec<_>>());
         // The path of the tree is shown as `…`.
-        let here = tree().canonicalize().unwrap().display().to_string();
+        let here = source_tree().canonicalize().unwrap().display().to_string();
         assert_eq!(
             format!("{}{}", done.stdout, done.stderr).replace(&here, "…"),
             expected,

@@ -4,14 +4,16 @@
 use std::path::Path;
 
 use serde_json::Value;
+use skills_test_support::source_tree;
 
-use crate::skills::{Done, skills, tree};
+use crate::skills::{Done, skills};
 
 /// Returns the cases, shared with skills-manifest. `BASE` is the parent directory of the skill.
 fn cases() -> Vec<Value> {
-    let text =
-        std::fs::read_to_string(tree().join("crates/skills-ref-compat/tests/it/skills_ref.jsonl"))
-            .unwrap();
+    let text = std::fs::read_to_string(
+        source_tree().join("crates/skills-ref-compat/tests/it/skills_ref.jsonl"),
+    )
+    .unwrap();
     text.lines()
         .map(|line| serde_json::from_str(line).unwrap())
         .collect()

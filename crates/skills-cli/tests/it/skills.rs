@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use serde_json::Value;
+use skills_test_support::source_tree;
 
 /// Arguments that make the example skills the only root.
 pub(crate) const EXAMPLES: [&str; 2] = ["--root", "examples/skills"];
@@ -19,7 +20,7 @@ impl Done {
     /// Returns exit code and output as one text for a snapshot. The path of the tree becomes
     /// `TREE`.
     pub(crate) fn page(&self) -> String {
-        let tree = tree().canonicalize().unwrap().display().to_string();
+        let tree = source_tree().canonicalize().unwrap().display().to_string();
         let mut page = format!("exit {}\n", self.code);
         for (name, text) in [("stdout", &self.stdout), ("stderr", &self.stderr)] {
             if !text.is_empty() {
@@ -35,13 +36,6 @@ impl Done {
     }
 }
 
-/// Returns the source tree. `SKILLS_TEST_TREE` overrides it, for test users who cannot read the
-/// tree that the tests were built in.
-pub(crate) fn tree() -> PathBuf {
-    let built_in = || PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../..");
-    std::env::var_os("SKILLS_TEST_TREE").map_or_else(built_in, PathBuf::from)
-}
-
 pub(crate) fn skills(arguments: &[&str]) -> Done {
     skills_with(arguments, "")
 }
@@ -53,7 +47,8 @@ pub(crate) fn command(arguments: &[&str], scratch: &Path) -> Command {
     command_with_state(arguments, scratch, Path::new(&state))
 }
 
-/// Returns the file of the command.
+/// Returns the file of the command. `SKILLS_TEST_BINARY` overrides it, for test users who cannot
+/// read the target directory.
 pub(crate) fn binary() -> PathBuf {
     std::env::var_os("SKILLS_TEST_BINARY")
         .unwrap_or_else(|| env!("CARGO_BIN_EXE_skills").into())
@@ -74,7 +69,7 @@ pub(crate) fn command_of(
 ) -> Command {
     let mut command = Command::new(binary);
     command
-        .current_dir(tree())
+        .current_dir(source_tree())
         .env_clear()
         .env("TMPDIR", scratch)
         .env("HOME", scratch)

@@ -34,7 +34,7 @@ fn check(bytes: &[u8]) {
     reason = "the seeds are files of this project"
 )]
 fn fuzzing_seeds_and_their_prefixes_pass() {
-    let corpus = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fuzz/corpus");
+    let corpus = skills_test_support::source_tree().join("fuzz/corpus");
     let mut seeds = 0;
     for entry in ["skill", "host_metadata"]
         .into_iter()

@@ -2,14 +2,14 @@
 
 #[cfg(target_os = "linux")]
 use crate::fixture::OptionsExt as _;
-use crate::fixture::tree;
 use insta::{assert_json_snapshot, assert_snapshot};
 use serde_json::{Value, json};
 use skills_runtime::{ExecutionArtifacts, ExecutionOptions, Root, Scope, SkillRuntime};
+use skills_test_support::source_tree;
 
 fn runtime() -> (SkillRuntime, tempfile::TempDir) {
     let scratch = tempfile::tempdir().unwrap();
-    let root = Root::new(tree().join("examples/skills"), Scope::Custom);
+    let root = Root::new(source_tree().join("examples/skills"), Scope::Custom);
     (
         SkillRuntime::builder()
             .root(root)

@@ -175,10 +175,3 @@ impl Sandbox for Recorder {
         Box::pin(std::future::ready(Ok(outcome)))
     }
 }
-
-/// Returns the source tree. `SKILLS_TEST_TREE` overrides it, for test users who cannot read the
-/// tree that the tests were built in.
-pub(crate) fn tree() -> PathBuf {
-    let built_in = || PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../..");
-    std::env::var_os("SKILLS_TEST_TREE").map_or_else(built_in, PathBuf::from)
-}

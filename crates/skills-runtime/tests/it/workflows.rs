@@ -1,18 +1,19 @@
 //! Tests of the two workflows of OpenSkills, step by step.
 
 #[cfg(target_os = "linux")]
-use crate::fixture::{Fixture, OptionsExt as _, tree};
+use crate::fixture::{Fixture, OptionsExt as _};
 use serde_json::{Value, json};
 use skills_runtime::policy::PermissionDecision;
 use skills_runtime::{
     ErrorKind, ExecutionMode, ExecutionOptions, Root, Scope, ScriptType, SessionEnd, SkillRuntime,
 };
+use skills_test_support::source_tree;
 
 /// Workflow 1: a WebAssembly skill is discovered, matched, activated and run.
 #[tokio::test]
 async fn code_review_in_webassembly() {
     let scratch = tempfile::tempdir().unwrap();
-    let root = Root::new(tree().join("examples/skills"), Scope::Custom);
+    let root = Root::new(source_tree().join("examples/skills"), Scope::Custom);
     let runtime = SkillRuntime::builder()
         .root(root)
         .scratch_directory(scratch.path())

@@ -2,8 +2,6 @@
 
 use skills_sandbox::conformance::{AttemptResult, BackendVariant, CASES, Category};
 
-const PAGE: &str = include_str!("../../../../docs/conformance.md");
-
 const HEAD: &str = "\
 # Sandbox conformance suite
 
@@ -61,19 +59,6 @@ fn page() -> String {
 }
 
 #[test]
-#[expect(
-    clippy::disallowed_methods,
-    reason = "writes the page for a changed table"
-)]
 fn the_page_matches_the_table() {
-    let page = page();
-    if page == PAGE {
-        return;
-    }
-    let written = std::path::Path::new(env!("CARGO_TARGET_TMPDIR")).join("conformance.md");
-    std::fs::write(&written, &page).unwrap();
-    panic!(
-        "docs/conformance.md is not what the table says: cp {} docs/conformance.md",
-        written.display()
-    );
+    skills_test_support::assert_document("docs/conformance.md", &page());
 }

@@ -3,13 +3,13 @@
 use insta::assert_snapshot;
 use serde_json::json;
 use skills_runtime::{Root, Scope, SkillRuntime};
-use skills_test_support::skip_without_sandbox;
+use skills_test_support::{skip_without_sandbox, source_tree};
 use skills_tools::{ToolGroup, ToolSet};
 
-use crate::fixture::{Host, tree};
+use crate::fixture::Host;
 
 fn examples(host: &Host) -> crate::fixture::Tools {
-    let root = Root::new(tree().join("examples/skills"), Scope::Custom);
+    let root = Root::new(source_tree().join("examples/skills"), Scope::Custom);
     let runtime = SkillRuntime::builder()
         .root(root)
         .scratch_directory(host.path("scratch"))

@@ -187,10 +187,3 @@ impl Answer for ToolOutput {
         self.program_output().unwrap_or(self.own_text())
     }
 }
-
-/// The source tree; it may differ from the one of the build, which the user of the tests may not be
-/// able to read.
-pub(crate) fn tree() -> PathBuf {
-    let built_in = || PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../..");
-    std::env::var_os("SKILLS_TEST_TREE").map_or_else(built_in, PathBuf::from)
-}

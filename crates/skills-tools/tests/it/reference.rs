@@ -6,8 +6,6 @@ use serde_json::Value;
 use skills_runtime::SkillRuntime;
 use skills_tools::{ToolDefinition, ToolGroup, ToolSet};
 
-use crate::fixture::tree;
-
 #[test]
 fn the_tool_reference_is_up_to_date() {
     let tools = ToolSet::builder(SkillRuntime::builder().build())
@@ -15,16 +13,7 @@ fn the_tool_reference_is_up_to_date() {
         .build()
         .unwrap();
     let page = page(&tools.definitions().unwrap());
-    let known = std::fs::read_to_string(tree().join("docs/tool-reference.md")).unwrap_or_default();
-    if known == page {
-        return;
-    }
-    let written = std::path::Path::new(env!("CARGO_TARGET_TMPDIR")).join("tool-reference.md");
-    std::fs::write(&written, page).unwrap();
-    panic!(
-        "docs/tool-reference.md is outdated: cp {} docs/tool-reference.md",
-        written.display()
-    );
+    skills_test_support::assert_document("docs/tool-reference.md", &page);
 }
 
 fn page(definitions: &[ToolDefinition]) -> String {
