@@ -94,7 +94,8 @@ pub(crate) fn output(command: &mut Command) -> Result<String> {
     Ok(String::from_utf8(output.stdout)?)
 }
 
-fn display_command(command: &Command) -> String {
+/// Returns the name of a program and its arguments, for messages.
+pub(crate) fn display_command(command: &Command) -> String {
     let program = Path::new(command.get_program())
         .file_name()
         .unwrap_or_default();

@@ -25,6 +25,7 @@ mod test;
 mod tidy;
 
 use std::path::PathBuf;
+use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
 
@@ -47,6 +48,13 @@ enum Task {
         /// set)
         #[arg(long)]
         strict: bool,
+        /// Run only the tests of this package that depend on the operating system, as an
+        /// unprivileged user (needs root)
+        #[arg(long, value_name = "PACKAGE", conflicts_with = "strict")]
+        unprivileged: Option<String>,
+        /// With `--unprivileged`, arguments of the test program, such as the name of a test
+        #[arg(requires = "unprivileged", allow_hyphen_values = true)]
+        arguments: Vec<String>,
     },
     /// Run all checks, as CI does
     Ci {
@@ -129,10 +137,26 @@ enum Task {
     },
 }
 
-fn main() -> anyhow::Result<()> {
-    match Arguments::parse().task {
+fn main() -> ExitCode {
+    match run(Arguments::parse().task) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            // Not with `Debug`, whose backtrace hides what to do.
+            eprintln!("error: {error:#}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn run(task: Task) -> anyhow::Result<()> {
+    match task {
         Task::Demo => demo::demo(),
-        Task::Test { strict } => test::test(if strict {
+        Task::Test {
+            unprivileged: Some(package),
+            arguments,
+            ..
+        } => test::test_unprivileged_package(&package, &arguments),
+        Task::Test { strict, .. } => test::test(if strict {
             Strictness::Fail
         } else {
             Strictness::Report
