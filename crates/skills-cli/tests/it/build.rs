@@ -302,7 +302,7 @@ fn a_program_in_javascript_is_built_and_runs() {
     let ran = run(r#"{"text": "hä😀"}"#);
     assert_eq!(
         (ran.code, ran.stderr.as_str()),
-        (0, "told {\"a\":[2,4]}\n"),
+        (0, "told {\"a\":[2,4]}\n--- end of program output ---\n"),
         "{}",
         ran.page()
     );
