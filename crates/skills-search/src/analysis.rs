@@ -6,13 +6,13 @@
 
 use std::borrow::Cow;
 
-use rust_stemmers::{Algorithm, Stemmer};
+use snowball_stemmers_rs::{Algorithm, Stemmer};
 use unicode_normalization::{IsNormalized, UnicodeNormalization, is_nfkc_quick};
 
 use crate::stop_words::{is_stop_character, is_stop_word, split_at_phrases};
 
 /// The version of the terms: an index with another version is rebuilt.
-pub(crate) const ANALYSIS_VERSION: u32 = 1;
+pub(crate) const ANALYSIS_VERSION: u32 = 2;
 /// Longer words are digests, encoded data and the like, which no request contains, in characters.
 const MAX_WORD_CHARS: usize = 40;
 
@@ -224,6 +224,8 @@ mod tests {
         check("running runs", "run run");
         check("C# and C++", "csharp cpp");
         check("web3", "web3 web 3");
+        check("pasted past", "paste past");
+        check("universal university", "universal universiti");
     }
 
     #[test]
