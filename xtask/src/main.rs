@@ -4,6 +4,7 @@
     reason = "a build tool starts programs and reads files and the environment"
 )]
 
+mod advisories;
 mod agents;
 mod bench;
 mod ci;
@@ -61,6 +62,13 @@ enum Task {
         /// Skip the tests
         #[arg(long)]
         without_tests: bool,
+    },
+    /// Check the dependencies against a local copy of the RustSec advisory database, without a
+    /// network (needs cargo-deny)
+    Advisories {
+        /// A clone of the repository `RustSec/advisory-db`
+        #[arg(value_name = "DIR")]
+        database: PathBuf,
     },
     /// Test the MCP server with third-party clients: libraries and agents
     Clients {
@@ -166,6 +174,7 @@ fn run(task: Task) -> anyhow::Result<()> {
         } else {
             ci::Tests::Run
         }),
+        Task::Advisories { database } => advisories::advisories(&database),
         Task::Clients {
             install_agents: Some(directory),
             ..
