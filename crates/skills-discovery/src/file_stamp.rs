@@ -99,7 +99,7 @@ impl FileStamp {
     }
 
     /// Returns true if both stamps are of the same file, changed or not.
-    #[cfg(feature = "watch")]
+    #[cfg(all(feature = "watch", not(target_os = "linux")))]
     pub(crate) fn is_same_file(&self, other: &Self) -> bool {
         (self.stat.device, self.stat.inode) == (other.stat.device, other.stat.inode)
     }

@@ -4,9 +4,10 @@ use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-/// How long a generation lasts without a reported change. Watchers miss some changes: edits through
-/// another hard link, changes by other machines, renames of parent directories.
-const MAX_AGE: Duration = Duration::from_secs(1);
+/// How long a generation lasts without a reported change, unless the watcher says otherwise.
+/// Watchers miss some changes: edits through another hard link, changes by other machines, renames
+/// of parent directories.
+const DEFAULT_MAX_AGE: Duration = Duration::from_secs(1);
 
 /// A period in which no change of the watched files was reported.
 ///
@@ -20,8 +21,10 @@ pub struct Generation(u64);
 /// A new generation begins with each reported change, when a watcher starts or stops, and after one
 /// second, since watchers miss some changes. While no watcher is registered there is no current
 /// generation, and nothing counts as current. `RootWatcher` (feature `watch`) registers itself and
-/// reports the events of the system; a host with a watcher of its own can do the same. Counters are
-/// shared with [`Arc`] and can be used from all threads.
+/// reports the events of the system; a host with a watcher of its own can do the same. With more
+/// than 2,000 skills a generation of `RootWatcher` lasts until its next scan: comparing the metadata
+/// of so many files takes longer than a call. Counters are shared with [`Arc`] and can be used from
+/// all threads.
 ///
 /// ```
 /// use std::sync::Arc;
@@ -42,6 +45,7 @@ pub struct Generation(u64);
 pub struct Generations {
     change_count: AtomicU64,
     watcher_count: AtomicUsize,
+    max_age: Mutex<Duration>,
     latest: Mutex<Option<IssuedGeneration>>,
     clock: Box<dyn Fn() -> Instant + Send + Sync>,
 }
@@ -52,6 +56,14 @@ struct IssuedGeneration {
     number: u64,
     change_count: u64,
     issued_at: Instant,
+}
+
+/// How long a generation lasts without a reported change.
+#[cfg(feature = "watch")]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Lifetime {
+    OneSecond,
+    UntilNextScan,
 }
 
 /// Keeps a watcher registered until it is dropped.
@@ -70,6 +82,7 @@ impl Generations {
         Self {
             change_count: AtomicU64::default(),
             watcher_count: AtomicUsize::default(),
+            max_age: Mutex::new(DEFAULT_MAX_AGE),
             latest: Mutex::default(),
             clock: Box::new(clock),
         }
@@ -82,12 +95,13 @@ impl Generations {
             return None;
         }
         let now = (self.clock)();
+        let max_age = *self.max_age.lock().unwrap_or_else(PoisonError::into_inner);
         let mut latest = self.latest.lock().unwrap_or_else(PoisonError::into_inner);
         let change_count = self.change_count.load(Ordering::SeqCst);
         let is_current = |latest: &IssuedGeneration| {
             // `saturating`: another thread may have read the clock later.
             latest.change_count == change_count
-                && now.saturating_duration_since(latest.issued_at) < MAX_AGE
+                && now.saturating_duration_since(latest.issued_at) < max_age
         };
         if let Some(latest) = latest.filter(is_current) {
             return Some(Generation(latest.number));
@@ -104,6 +118,24 @@ impl Generations {
     /// Ends the current generation, because files have changed or may have.
     pub fn record_change(&self) {
         self.change_count.fetch_add(1, Ordering::SeqCst);
+    }
+
+    /// Sets how long a generation lasts: one second, or until the watcher scans again.
+    #[cfg(feature = "watch")]
+    pub(crate) fn set_lifetime(&self, lifetime: Lifetime) {
+        let max_age = match lifetime {
+            Lifetime::OneSecond => DEFAULT_MAX_AGE,
+            Lifetime::UntilNextScan => Duration::MAX,
+        };
+        *self.max_age.lock().unwrap_or_else(PoisonError::into_inner) = max_age;
+    }
+
+    #[cfg(all(test, feature = "watch"))]
+    pub(crate) fn lifetime(&self) -> Lifetime {
+        match *self.max_age.lock().unwrap() {
+            DEFAULT_MAX_AGE => Lifetime::OneSecond,
+            _ => Lifetime::UntilNextScan,
+        }
     }
 
     #[cfg(all(test, feature = "watch"))]
@@ -172,6 +204,23 @@ mod tests {
             second,
             "a clock that went back ends nothing"
         );
+    }
+
+    #[cfg(feature = "watch")]
+    #[test]
+    fn a_generation_can_last_until_the_next_scan() {
+        let (generations, time) = with_clock();
+        let _watcher = generations.register_watcher();
+        generations.set_lifetime(Lifetime::UntilNextScan);
+        let first = generations.current();
+        time.store(1_000_000, Ordering::SeqCst);
+        assert_eq!(generations.current(), first);
+        generations.record_change();
+        assert_ne!(generations.current(), first);
+        generations.set_lifetime(Lifetime::OneSecond);
+        let second = generations.current();
+        time.store(1_001_000, Ordering::SeqCst);
+        assert_ne!(generations.current(), second);
     }
 
     #[test]

@@ -102,7 +102,7 @@ pub use stamp_set::StampSet;
 pub use stamped_listing::{StampedFile, StampedListing};
 pub use summary::CatalogSummary;
 #[cfg(feature = "watch")]
-pub use watch::{CatalogChange, RootWatcher, WatchOptions};
+pub use watch::{CatalogChange, RootWatcher, WatchOptions, WatchProblem};
 
 /// The name of the directory, beside installed skills, in which skills are staged. No scan searches
 /// it.

@@ -5,38 +5,72 @@
 //! at intervals have the same result.
 
 mod event_source;
+mod restart_delay;
+mod watch_problem;
 
+use std::collections::HashSet;
+use std::fmt;
 use std::io;
-use std::path::PathBuf;
+use std::ops::ControlFlow;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
+use crate::generation::Lifetime;
 use crate::{Catalog, Discovery, Generations, Root, WatcherRegistration};
 use event_source::{EventSource, WatchState};
+use restart_delay::RestartDelay;
+pub use watch_problem::WatchProblem;
 
 /// How long a watch loop waits for the next scan while all events are reported.
 const EVENT_DRIVEN_INTERVAL: Duration = Duration::from_secs(30);
 /// How long a watch loop waits for the next scan if some events are not reported.
 const POLL_INTERVAL: Duration = Duration::from_secs(2);
+/// Calls compare the metadata of at most this many skills each second, to find changes that are not
+/// reported. In larger catalogs only the watcher does.
+const MAX_SKILLS_OF_CALLS: usize = 2_000;
+/// The minimum interval of scans without an event, as a multiple of the time that one takes, for
+/// each of its threads: so they use at most one percent of a processor.
+const IDLE_FACTOR: u32 = 100;
+/// The maximum interval of scans without an event.
+const MAX_IDLE_INTERVAL: Duration = Duration::from_secs(5 * 60);
+/// The minimum pause before a scan after an event, as a multiple of the time that the last one took.
+const PAUSE_FACTOR: u32 = 9;
+/// The maximum pause before a scan after an event, unless the debounce interval is longer.
+const MAX_PAUSE: Duration = Duration::from_secs(10);
 
 /// The options of a [`RootWatcher`]: how long it waits before and between scans.
 ///
 /// Shorter intervals report changes sooner and cost more scans; a scan without changes costs one
 /// `stat` per file. The defaults suit an interactive program.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Clone)]
 #[non_exhaustive]
 pub struct WatchOptions {
     /// The debounce interval: a scan runs once no event was reported for this long. Default 200 ms.
-    /// If events continue, a scan runs after ten intervals.
+    /// If events continue, a scan runs after ten intervals. While changes continue, scans that take
+    /// long follow each other more slowly, after at most ten seconds.
     pub debounce: Duration,
     /// The interval of scans without an event. Default (`None`): 30 s while the system reports all
-    /// events, otherwise 2 s.
+    /// events, otherwise 2 s, and longer, up to five minutes, if scans would use more than one
+    /// percent of a processor.
     pub poll_interval: Option<Duration>,
     /// Whether to scan at intervals only, without events of the system. Default false.
     pub force_polling: bool,
+    /// Called once for each problem that keeps the system from reporting all changes: when the
+    /// watcher starts, or later on its thread. Default (`None`): nothing is called.
+    pub on_problem: Option<Arc<dyn Fn(WatchProblem) + Send + Sync>>,
+}
+
+impl fmt::Debug for WatchOptions {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("WatchOptions")
+            .field("debounce", &self.debounce)
+            .field("poll_interval", &self.poll_interval)
+            .field("force_polling", &self.force_polling)
+            .finish_non_exhaustive()
+    }
 }
 
 impl Default for WatchOptions {
@@ -45,6 +79,7 @@ impl Default for WatchOptions {
             debounce: Duration::from_millis(200),
             poll_interval: None,
             force_polling: false,
+            on_problem: None,
         }
     }
 }
@@ -103,12 +138,8 @@ pub struct RootWatcher {
 enum Signal {
     /// Something below a watched directory changed.
     Changed,
-    /// These files or directories were removed.
-    Removed(Vec<PathBuf>),
-    /// The system has lost events.
-    Rescan,
-    /// Something cannot be watched.
-    Failed,
+    /// The event source with this number has ended.
+    Lost { source: u64, problem: WatchProblem },
     /// The watcher was dropped.
     Stop,
 }
@@ -133,22 +164,17 @@ impl RootWatcher {
         on_scan: impl FnMut(Option<CatalogChange>) + Send + 'static,
     ) -> io::Result<Self> {
         let (sender, receiver) = channel();
-        let events = if options.force_polling {
-            None
-        } else {
-            EventSource::new(sender.clone(), Arc::clone(&generations))
-        };
-        let is_event_driven = Arc::new(AtomicBool::new(events.is_some()));
-        let mut state = WatchLoop {
-            event_flag: EventDrivenFlag(Arc::clone(&is_event_driven)),
+        let mut state = WatchLoop::new(
             discovery,
             catalog,
             options,
-            events,
+            sender.clone(),
             generations,
-            registration: None,
             on_scan,
-        };
+        );
+        state.start_events();
+        let is_event_driven = Arc::clone(&state.event_flag.0);
+        is_event_driven.store(state.events.is_some(), Ordering::Relaxed);
         let thread = skills_threads::spawn("skills-watch", move || state.run(&receiver))?;
         Ok(Self {
             stop: Some(sender),
@@ -185,10 +211,23 @@ struct WatchLoop<F> {
     discovery: Discovery,
     catalog: Arc<Catalog>,
     options: WatchOptions,
+    /// Where event sources send what they learn.
+    signals: Sender<Signal>,
     events: Option<EventSource>,
+    /// The number of the last event source.
+    source: u64,
+    restart: RestartDelay,
+    /// The problems that were reported.
+    reported: HashSet<WatchProblem>,
     generations: Arc<Generations>,
     /// Present while the system reports all changes.
     registration: Option<WatcherRegistration>,
+    /// How long the last scan took, with its callback.
+    scan_time: Duration,
+    /// How long the last scan without a change took, with its callback.
+    idle_scan_time: Duration,
+    /// When the last scan ended.
+    latest_scan: Option<Instant>,
     on_scan: F,
 }
 
@@ -202,10 +241,37 @@ impl Drop for EventDrivenFlag {
 }
 
 impl<F: FnMut(Option<CatalogChange>)> WatchLoop<F> {
+    fn new(
+        discovery: Discovery,
+        catalog: Arc<Catalog>,
+        options: WatchOptions,
+        signals: Sender<Signal>,
+        generations: Arc<Generations>,
+        on_scan: F,
+    ) -> Self {
+        Self {
+            event_flag: EventDrivenFlag(Arc::default()),
+            discovery,
+            catalog,
+            options,
+            signals,
+            events: None,
+            source: 0,
+            restart: RestartDelay::default(),
+            reported: HashSet::new(),
+            generations,
+            registration: None,
+            scan_time: Duration::ZERO,
+            idle_scan_time: Duration::ZERO,
+            latest_scan: None,
+            on_scan,
+        }
+    }
+
     fn run(&mut self, signals: &Receiver<Signal>) {
         self.update_watches();
         // Finds what changed between the caller's scan and the setup of the watches.
-        let mut timeout = self.scan(ScanMode::Incremental);
+        let mut timeout = self.scan();
         loop {
             let signal = match signals.recv_timeout(timeout) {
                 Ok(signal) => Some(signal),
@@ -213,12 +279,17 @@ impl<F: FnMut(Option<CatalogChange>)> WatchLoop<F> {
                 Err(RecvTimeoutError::Disconnected) => return,
             };
             let was_event = signal.is_some();
-            let Some(mode) = signal.map_or(Some(ScanMode::Incremental), |signal| {
+            let next = signal.map_or(ControlFlow::Continue(()), |signal| {
                 self.debounce(signal, signals)
-            }) else {
+            });
+            if next.is_break() {
                 return;
-            };
-            timeout = self.scan(mode);
+            }
+            if !was_event {
+                // The scan looks for changes that were not reported, and so must all who cache.
+                self.generations.record_change();
+            }
+            timeout = self.scan();
             if was_event {
                 // A new directory may be filled before it is watched, so another scan follows soon.
                 timeout = timeout.min(self.follow_up_interval());
@@ -228,40 +299,44 @@ impl<F: FnMut(Option<CatalogChange>)> WatchLoop<F> {
 
     /// Returns how soon a scan follows one after which events may have been missed.
     fn follow_up_interval(&self) -> Duration {
-        self.options.debounce * 5
+        (self.options.debounce * 5).max(self.pause())
     }
 
-    /// Handles a signal and returns how to scan; `None` if the watcher was dropped.
-    fn handle_signal(&mut self, signal: Signal) -> Option<ScanMode> {
-        match (signal, &mut self.events) {
-            (Signal::Stop, _) => return None,
-            (Signal::Changed, _) => return Some(ScanMode::Incremental),
-            (Signal::Removed(paths), events) => {
-                if let Some(events) = events {
-                    events.remove_watched(|watched| paths.iter().any(|path| path == watched));
+    /// Returns how long no scan follows the last one: a program that changes files constantly must
+    /// not keep a processor busy.
+    fn pause(&self) -> Duration {
+        (self.scan_time * PAUSE_FACTOR).min(MAX_PAUSE)
+    }
+
+    /// Handles a signal; breaks if the watcher was dropped.
+    fn handle_signal(&mut self, signal: Signal) -> ControlFlow<()> {
+        match signal {
+            Signal::Stop => return ControlFlow::Break(()),
+            Signal::Changed => {}
+            Signal::Lost { source, problem } => {
+                if self.source == source {
+                    self.end_events(problem);
                 }
-                return Some(ScanMode::Incremental);
             }
-            // The lost events may include the removal of a watched directory.
-            (Signal::Rescan, Some(events)) => events.remove_watched(|_| true),
-            (Signal::Failed, Some(events)) => events.has_failed = true,
-            (Signal::Rescan | Signal::Failed, None) => {}
         }
-        Some(ScanMode::Full)
+        ControlFlow::Continue(())
     }
 
-    /// Waits until there are no more signals for one debounce interval, at most ten intervals, and
-    /// returns how to scan; `None` if the watcher was dropped.
-    fn debounce(&mut self, first: Signal, signals: &Receiver<Signal>) -> Option<ScanMode> {
-        let mut mode = self.handle_signal(first)?;
-        let latest = Instant::now() + self.options.debounce * 10;
-        // A full scan after lost events does not wait: until then nothing is known to be current.
-        while mode == ScanMode::Incremental {
-            let left = latest.saturating_duration_since(Instant::now());
-            match signals.recv_timeout(self.options.debounce.min(left)) {
-                Ok(signal) => mode = mode.max(self.handle_signal(signal)?),
+    /// Waits until there are no more signals for one debounce interval, at most ten intervals, but
+    /// at least for the pause after the last scan. Breaks if the watcher was dropped.
+    fn debounce(&mut self, first: Signal, signals: &Receiver<Signal>) -> ControlFlow<()> {
+        self.handle_signal(first)?;
+        let now = Instant::now();
+        let earliest = self.latest_scan.map_or(now, |scan| scan + self.pause());
+        let latest = (now + self.options.debounce * 10).max(earliest);
+        loop {
+            let now = Instant::now();
+            let left = latest.saturating_duration_since(now);
+            let pause = earliest.saturating_duration_since(now);
+            match signals.recv_timeout(self.options.debounce.min(left).max(pause)) {
+                Ok(signal) => self.handle_signal(signal)?,
                 Err(RecvTimeoutError::Timeout) => break,
-                Err(RecvTimeoutError::Disconnected) => return None,
+                Err(RecvTimeoutError::Disconnected) => return ControlFlow::Break(()),
             }
             if left.is_zero() {
                 break;
@@ -269,37 +344,65 @@ impl<F: FnMut(Option<CatalogChange>)> WatchLoop<F> {
         }
         // The scan starts later, so it also covers all signals that are queued now.
         while let Ok(signal) = signals.try_recv() {
-            mode = mode.max(self.handle_signal(signal)?);
+            self.handle_signal(signal)?;
         }
-        Some(mode)
+        ControlFlow::Continue(())
     }
 
     /// Scans, calls the callback, and returns how long to wait for the next scan.
-    fn scan(&mut self, mode: ScanMode) -> Duration {
+    fn scan(&mut self) -> Duration {
+        let start = Instant::now();
         let was_event_driven = self.event_flag.0.load(Ordering::Relaxed);
-        let catalog = match mode {
-            ScanMode::Incremental => self.discovery.rescan(&self.catalog),
-            ScanMode::Full => Some(self.discovery.scan()),
-        };
+        let catalog = self.discovery.rescan(&self.catalog);
         let change = catalog.and_then(|catalog| self.replace_catalog(catalog));
+        let is_changed = change.is_some();
         let watches = self.update_watches();
         // Directories that are watched only from now on may have changed since the scan began.
         let reports_all_changes = was_event_driven && watches == WatchState::Unchanged;
+        self.set_lifetime();
         if reports_all_changes != self.registration.is_some() {
             self.registration = reports_all_changes.then(|| self.generations.register_watcher());
         }
         (self.on_scan)(change);
-        let default_interval = if watches == WatchState::Incomplete {
-            POLL_INTERVAL
-        } else {
-            EVENT_DRIVEN_INTERVAL
-        };
-        let interval = self.options.poll_interval.unwrap_or(default_interval);
+        let end = Instant::now();
+        self.latest_scan = Some(end);
+        self.scan_time = end.saturating_duration_since(start);
+        if !is_changed {
+            self.idle_scan_time = self.scan_time;
+        }
+        let interval = self.idle_interval(watches);
         if watches == WatchState::Extended {
             interval.min(self.follow_up_interval())
         } else {
             interval
         }
+    }
+
+    /// Sets how long what calls have read counts as current.
+    fn set_lifetime(&self) {
+        let is_large = self.catalog.all_entries().count() > MAX_SKILLS_OF_CALLS;
+        self.generations.set_lifetime(if is_large {
+            Lifetime::UntilNextScan
+        } else {
+            Lifetime::OneSecond
+        });
+    }
+
+    /// Returns how long to wait for the next scan without an event.
+    fn idle_interval(&self, watches: WatchState) -> Duration {
+        if let Some(interval) = self.options.poll_interval {
+            return interval;
+        }
+        let threads = u32::try_from(self.discovery.thread_count()).unwrap_or(u32::MAX);
+        let affordable = self
+            .idle_scan_time
+            .saturating_mul(threads.saturating_mul(IDLE_FACTOR));
+        let shortest = if watches == WatchState::Incomplete {
+            POLL_INTERVAL
+        } else {
+            EVENT_DRIVEN_INTERVAL
+        };
+        affordable.clamp(shortest, MAX_IDLE_INTERVAL)
     }
 
     /// Replaces the catalog, and returns the change if there is one.
@@ -314,28 +417,172 @@ impl<F: FnMut(Option<CatalogChange>)> WatchLoop<F> {
 
     /// Watches the roots and the targets of all symlinks that the last scan followed.
     fn update_watches(&mut self) -> WatchState {
-        let Some(events) = &mut self.events else {
-            return WatchState::Incomplete;
+        if self.events.is_none() {
+            self.start_events();
+        }
+        let watches = match &mut self.events {
+            None => WatchState::Incomplete,
+            Some(events) => {
+                let roots = self.discovery.roots().iter().map(Root::path);
+                let symlinks = self.catalog.symlinks().iter();
+                let targets = symlinks.map(|(_, target)| target.as_path());
+                let watches = events.watch_paths(roots.chain(targets));
+                if watches == Some(WatchState::Incomplete) {
+                    self.report(WatchProblem::SomeDirectories);
+                }
+                watches.unwrap_or(WatchState::Incomplete)
+            }
         };
-        let roots = self.discovery.roots().iter().map(Root::path);
-        let targets = self
-            .catalog
-            .symlinks()
-            .iter()
-            .map(|(_, target)| target.as_path());
-        let watches = events.watch_paths(roots.chain(targets));
         self.event_flag
             .0
             .store(watches != WatchState::Incomplete, Ordering::Relaxed);
         watches
     }
+
+    /// Starts an event source, unless the last one was lost recently or the options forbid it.
+    fn start_events(&mut self) {
+        if self.options.force_polling || !self.restart.may_start(Instant::now()) {
+            return;
+        }
+        self.source += 1;
+        let generations = Arc::clone(&self.generations);
+        match EventSource::new(self.signals.clone(), generations, self.source) {
+            Ok(events) => self.events = Some(events),
+            Err(_) => self.end_events(WatchProblem::NoEvents),
+        }
+    }
+
+    /// Ends the event source because of a problem.
+    fn end_events(&mut self, problem: WatchProblem) {
+        self.events = None;
+        // Until the next scan nothing is known to be current.
+        self.registration = None;
+        self.event_flag.0.store(false, Ordering::Relaxed);
+        let delay = self.restart.record_loss(Instant::now());
+        let is_lasting = !delay.is_zero() || problem != WatchProblem::TooManyChanges;
+        if is_lasting {
+            self.report(problem);
+        }
+    }
+
+    /// Reports a problem, unless it was reported before.
+    fn report(&mut self, problem: WatchProblem) {
+        if self.reported.insert(problem)
+            && let Some(report) = &self.options.on_problem
+        {
+            report(problem);
+        }
+    }
 }
 
-/// How to scan. The order is that of thoroughness.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-enum ScanMode {
-    /// Reads only files with a changed stamp.
-    Incremental,
-    /// Reads all files.
-    Full,
+#[cfg(test)]
+#[cfg(unix)]
+#[expect(clippy::disallowed_methods, reason = "tests make their own files")]
+mod tests {
+    use super::*;
+    use crate::Scope;
+
+    /// Only a failing test waits this long.
+    const TIMEOUT: Duration = Duration::from_secs(30);
+
+    /// The comparison takes longer than a search.
+    #[test]
+    fn calls_do_not_compare_the_files_of_a_large_catalog_each_second() {
+        let directory = tempfile::tempdir_in("/dev/shm").or_else(|_| tempfile::tempdir());
+        let directory = directory.unwrap();
+        let mut limits = crate::ScanLimits::default();
+        (limits.max_directories, limits.max_entries) = (100_000, 100_000);
+        let discovery = Discovery::new([Root::new(directory.path(), Scope::User)]).limits(limits);
+        let generations = Arc::<Generations>::default();
+        let mut watching = WatchLoop::new(
+            discovery.clone(),
+            Arc::new(discovery.scan()),
+            WatchOptions::default(),
+            channel().0,
+            Arc::clone(&generations),
+            |_: Option<CatalogChange>| (),
+        );
+        for (skills, lifetime) in [
+            (0..MAX_SKILLS_OF_CALLS, Lifetime::OneSecond),
+            (
+                MAX_SKILLS_OF_CALLS..MAX_SKILLS_OF_CALLS + 1,
+                Lifetime::UntilNextScan,
+            ),
+        ] {
+            for number in skills {
+                let skill = directory.path().join(format!("skill-{number}"));
+                std::fs::create_dir(&skill).unwrap();
+                let text = format!("---\nname: skill-{number}\ndescription: d\n---\n");
+                std::fs::write(skill.join("SKILL.md"), text).unwrap();
+            }
+            watching.scan();
+            assert_eq!(generations.lifetime(), lifetime);
+        }
+        std::fs::remove_dir_all(directory.path().join("skill-0")).unwrap();
+        watching.scan();
+        assert_eq!(generations.lifetime(), Lifetime::OneSecond);
+    }
+
+    /// A large change of a small tree loses events once, which nobody needs to know.
+    #[test]
+    fn lost_events_are_reported_once_and_only_if_they_are_lost_repeatedly() {
+        if skills_test_support::skip_without_file_events() {
+            return;
+        }
+        let directory = tempfile::tempdir().unwrap();
+        let (report, problems) = channel();
+        let mut options = WatchOptions::default();
+        options.debounce = Duration::from_millis(1);
+        options.poll_interval = Some(Duration::from_millis(20));
+        options.on_problem = Some(Arc::new(move |problem| report.send(problem).unwrap()));
+        let generations = Arc::<Generations>::default();
+        let (signals, receiver) = channel();
+        let (sender, scans) = channel();
+        let discovery = Discovery::new([Root::new(directory.path(), Scope::User)]);
+        let catalog = Arc::new(discovery.scan());
+        let mut watching = WatchLoop::new(
+            discovery,
+            catalog,
+            options,
+            signals.clone(),
+            Arc::clone(&generations),
+            move |change: Option<CatalogChange>| sender.send(change.is_some()).unwrap_or_default(),
+        );
+        let thread = std::thread::Builder::new()
+            .spawn(move || watching.run(&receiver))
+            .unwrap();
+        let until_registered = || {
+            while generations.current().is_none() {
+                scans.recv_timeout(TIMEOUT).unwrap();
+            }
+            generations.change_count()
+        };
+        let lose = |source| {
+            let problem = WatchProblem::TooManyChanges;
+            signals.send(Signal::Lost { source, problem }).unwrap();
+        };
+        let before = until_registered();
+        lose(1);
+        while generations.change_count() == before {
+            scans.recv_timeout(TIMEOUT).unwrap();
+        }
+        until_registered();
+        assert!(problems.try_recv().is_err(), "it is watched again");
+        lose(2);
+        assert_eq!(
+            problems.recv_timeout(TIMEOUT),
+            Ok(WatchProblem::TooManyChanges)
+        );
+        // Meanwhile changes are found by scans.
+        std::fs::create_dir(directory.path().join("a")).unwrap();
+        let text = "---\nname: a\ndescription: d\n---\n";
+        std::fs::write(directory.path().join("a/SKILL.md"), text).unwrap();
+        while !scans.recv_timeout(TIMEOUT).unwrap() {}
+        for source in 1..6 {
+            lose(source);
+        }
+        signals.send(Signal::Stop).unwrap();
+        thread.join().unwrap();
+        assert!(problems.try_recv().is_err(), "it was reported");
+    }
 }

@@ -16,6 +16,13 @@ impl Tree {
         Self(tempfile::tempdir().unwrap())
     }
 
+    /// Creates a tree in memory if possible: some disks take half a minute to remove many
+    /// directories.
+    pub(crate) fn in_memory() -> Self {
+        let directory = tempfile::tempdir_in("/dev/shm").or_else(|_| tempfile::tempdir());
+        Self(directory.unwrap())
+    }
+
     pub(crate) fn path(&self, below: &str) -> PathBuf {
         self.0.path().canonicalize().unwrap().join(below)
     }

@@ -248,3 +248,31 @@ fn a_watcher_is_not_event_driven_after_a_panic() {
     assert!(ended.recv_timeout(TIMEOUT).is_err());
     assert!(!watcher.is_event_driven() && generations.current().is_none());
 }
+
+/// More directories than there are events in the queue of the kernel, by default.
+const MANY: usize = 17_000;
+
+/// Watching many directories must not cause the events that make it necessary to watch them again.
+#[test]
+fn a_watcher_of_more_directories_than_events_in_the_queue_settles() {
+    let tree = Tree::in_memory();
+    for number in 0..MANY {
+        std::fs::create_dir_all(tree.path(&format!("skills/a/references/{number}"))).unwrap();
+    }
+    tree.skill("skills/a", "a");
+    if skip_without_file_events() {
+        return;
+    }
+    let mut options = WatchOptions::default();
+    options.poll_interval = Some(TIMEOUT * 10);
+    let (watcher, generations, scans) = watch_scans(&tree, options);
+    let mut count = 0;
+    while generations.current().is_none() {
+        scans.recv_timeout(TIMEOUT).unwrap();
+        count += 1;
+        assert!(count < 20, "it scans again and again");
+    }
+    assert!(watcher.is_event_driven());
+    tree.skill("skills/b", "b");
+    while scans.recv_timeout(TIMEOUT).unwrap().is_none() {}
+}
