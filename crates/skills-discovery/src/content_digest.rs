@@ -28,8 +28,9 @@ use crate::{FileStamp, SkillFiles};
 const MAX_FILES: usize = 10_000;
 /// The maximum total size of the files of a skill with a digest: 256 MiB.
 const MAX_BYTES: u64 = 256 << 20;
-/// The number of digests in one generation of a cache. There are two generations.
-const MAX_CACHED: usize = 20_000;
+/// The number of digests in one generation of a cache. There are two generations. The files of a
+/// large catalog fit into one: whoever reads more in turn finds none of them again.
+const MAX_CACHED: usize = 200_000;
 /// The size of the parts in which files are read, unless they are smaller.
 const MAX_BUFFER_BYTES: usize = 64 * 1024;
 /// The maximum number of directory levels below the skill directory.
@@ -136,8 +137,8 @@ pub(crate) type ContentStamps = Vec<(PathBuf, Option<FileStamp>)>;
 /// A cache of the digests of single files, by their stamps, so that unchanged files are not read
 /// again.
 ///
-/// It contains at most 40,000 digests, about 4 MiB; those that were not used for the longest time
-/// are evicted first. One cache can serve any number of skills. Only settled stamps are cached (see
+/// It contains at most 400,000 digests, about 50 MiB, and no more than there were files; those that
+/// were not used for the longest time are evicted first. One cache can serve any number of skills. Only settled stamps are cached (see
 /// [`FileStamp`]), and on systems without a change time nothing is.
 ///
 /// ```

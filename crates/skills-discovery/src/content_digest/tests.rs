@@ -176,7 +176,7 @@ fn the_cache_is_bounded_and_keeps_what_is_used() {
     let mut cache = DigestCache::default();
     let used_often = stamp(0);
     cache.insert(used_often, [7; 32]);
-    for number in 1..10 * MAX_CACHED {
+    for number in 1..3 * MAX_CACHED {
         cache.insert(stamp(number), [0; 32]);
         if number % MAX_CACHED == 0 {
             assert_eq!(
@@ -188,6 +188,23 @@ fn the_cache_is_bounded_and_keeps_what_is_used() {
     }
     assert!(cache.files.len() + cache.previous.len() <= 2 * MAX_CACHED);
     assert_eq!(cache.get(stamp(1)), None);
+}
+
+/// Files that are read in turn would all be evicted before their next use.
+#[test]
+fn the_files_of_a_large_catalog_are_read_once() {
+    const FILES: usize = 50_000 * 3;
+    let directory = tempfile::tempdir().unwrap();
+    let directory = FileStamp::from_path(directory.path()).unwrap();
+    let stamp = |number: usize| directory.with_bytes(number.try_into().unwrap());
+    let mut cache = DigestCache::default();
+    for number in 0..FILES {
+        cache.insert(stamp(number), [0; 32]);
+    }
+    for _ in 0..2 {
+        let cached = (0..FILES).filter(|number| cache.get(stamp(*number)).is_some());
+        assert_eq!(cached.count(), FILES);
+    }
 }
 
 #[test]
