@@ -8,8 +8,9 @@ use skills_ledger::{SessionHash, Timestamp};
 
 /// How long a skill that was offered to a session is not new to it.
 const WINDOW: Duration = Duration::from_secs(30 * 60);
-/// Maximum number of offers that are remembered.
-const MAX_OFFERS: usize = 20_000;
+/// Maximum number of offers that are remembered: those of a large catalog to a few sessions. A list
+/// of more skills would count each of them each time.
+const MAX_OFFERS: usize = 200_000;
 
 /// Remembers which skills a session was offered, since clients fetch lists repeatedly.
 #[derive(Debug, Default)]
@@ -60,9 +61,20 @@ mod tests {
     }
 
     #[test]
+    fn a_large_list_is_counted_once() {
+        let mut offers = RecentOffers::default();
+        let directories: Vec<PathBuf> = (0..50_000).map(|n| PathBuf::from(n.to_string())).collect();
+        for expected in [directories.len(), 0, 0] {
+            let now = Timestamp::from_millis(1_764_000_000_000);
+            let is_new = |directory: &&PathBuf| offers.is_new(None, directory, now);
+            assert_eq!(directories.iter().filter(is_new).count(), expected);
+        }
+    }
+
+    #[test]
     fn offers_are_bounded() {
         let mut offers = RecentOffers::default();
-        for number in 0..100_000_u64 {
+        for number in 0..2 * MAX_OFFERS as u64 {
             let directory = PathBuf::from(number.to_string());
             offers.is_new(None, &directory, Timestamp::from_millis(number));
             assert!(offers.0.len() <= MAX_OFFERS);
