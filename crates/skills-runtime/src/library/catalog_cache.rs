@@ -15,6 +15,8 @@ pub(crate) struct CatalogCache {
     next_scan_id: AtomicU64,
     /// Held by a caller that scans because the latest snapshot is outdated.
     scan_lock: Mutex<()>,
+    /// Held during the first scan, which reads all skills.
+    first_scan: Mutex<()>,
 }
 
 /// The result of the most recently started scan among those that finished.
@@ -50,6 +52,7 @@ impl CatalogCache {
             latest: RwLock::default(),
             next_scan_id: AtomicU64::default(),
             scan_lock: Mutex::default(),
+            first_scan: Mutex::default(),
         }
     }
 
@@ -91,6 +94,15 @@ impl CatalogCache {
 
     /// Scans the roots. An unchanged catalog stays the same object, and its indexes stay built.
     pub(crate) fn scan(&self) -> ScanResult {
+        // A server is asked for skills while it starts to watch them: only one call reads all, and
+        // the others what changed since.
+        let is_first = self.latest().is_none();
+        let first_scan = || {
+            self.first_scan
+                .lock()
+                .unwrap_or_else(PoisonError::into_inner)
+        };
+        let _lock = is_first.then(first_scan);
         // Both taken before the scan starts: of two concurrent scans, the one that started later
         // has seen the later state, whichever finishes first; and a change during the scan makes
         // its result outdated.
@@ -142,5 +154,42 @@ impl CatalogSnapshot {
             #[cfg(feature = "search")]
             search: OnceLock::new(),
         }
+    }
+}
+
+#[cfg(test)]
+#[cfg(unix)]
+#[expect(clippy::disallowed_methods, reason = "tests make their own files")]
+mod tests {
+    use std::sync::Barrier;
+
+    use skills_discovery::{Root, Scope};
+
+    use super::*;
+
+    #[test]
+    fn concurrent_first_scans_read_the_skills_once() {
+        const THREADS: usize = 4;
+        let directory = tempfile::tempdir().unwrap();
+        std::fs::create_dir(directory.path().join("a")).unwrap();
+        let text = "---\nname: a\ndescription: d\n---\n";
+        std::fs::write(directory.path().join("a/SKILL.md"), text).unwrap();
+        let discovery = Discovery::new([Root::new(directory.path(), Scope::User)]);
+        // Files that were just written count as changed.
+        while discovery.rescan(&discovery.scan()).is_some() {}
+        let cache = CatalogCache::new(discovery);
+        let start = Barrier::new(THREADS);
+        let scan = || {
+            start.wait();
+            cache.scan()
+        };
+        let results: Vec<ScanResult> = std::thread::scope(|scope| {
+            let threads = skills_threads::spawn_scoped(scope, THREADS - 1, scan);
+            let own = scan();
+            let others = threads.into_iter().map(|thread| thread.join().unwrap());
+            others.chain([own]).collect()
+        });
+        let new = results.iter().filter(|result| result.is_new).count();
+        assert_eq!((results.len(), new), (THREADS, 1));
     }
 }
