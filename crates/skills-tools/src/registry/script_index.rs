@@ -1,6 +1,8 @@
 //! Index of the scripts of all skills, rebuilt only after changes.
 
 use std::collections::BTreeSet;
+#[cfg(feature = "watch")]
+use std::sync::OnceLock;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use skills_runtime::discovery::{Generation, InactiveEntry, InactiveReason, StampSet};
@@ -41,6 +43,9 @@ pub(super) struct IndexedScript {
 pub(crate) struct ScriptScanner {
     library: Library,
     latest: Mutex<Option<CachedIndex>>,
+    /// The first index that was made.
+    #[cfg(feature = "watch")]
+    first: OnceLock<Arc<ScriptIndex>>,
 }
 
 /// The last index, with the generation in which its files were last compared.
@@ -54,7 +59,15 @@ impl ScriptScanner {
         Self {
             library,
             latest: Mutex::default(),
+            #[cfg(feature = "watch")]
+            first: OnceLock::new(),
         }
+    }
+
+    /// Returns the first index that was made; `None` if none was.
+    #[cfg(feature = "watch")]
+    pub(crate) fn first(&self) -> Option<Arc<ScriptIndex>> {
+        self.first.get().cloned()
     }
 
     /// Returns the index of a catalog. Compares the metadata of every file, unless that was done in
@@ -75,6 +88,8 @@ impl ScriptScanner {
             }
         }
         let index = Arc::new(ScriptIndex::build(&self.library, catalog));
+        #[cfg(feature = "watch")]
+        self.first.get_or_init(|| Arc::clone(&index));
         *latest = Some(CachedIndex {
             index: Arc::clone(&index),
             generation,
