@@ -1,6 +1,7 @@
 //! Tracks which lists clients have been served, and their changes.
 
 use std::collections::HashSet;
+use std::hash::{BuildHasher, RandomState};
 use std::sync::atomic::AtomicBool;
 use std::sync::{Mutex, OnceLock, PoisonError};
 
@@ -99,28 +100,43 @@ pub(crate) struct ListWatcher {
     pub(crate) handle: OnceLock<RootWatcher>,
 }
 
-/// Remembers which messages were logged.
+/// Remembers which messages were logged, by their hashes.
 #[derive(Default)]
-pub(crate) struct LogOnce(Mutex<HashSet<String>>);
+pub(crate) struct LogOnce {
+    hasher: RandomState,
+    logged: Mutex<HashSet<u64>>,
+}
 
 impl LogOnce {
-    /// Maximum number of remembered messages; further ones are logged each time.
-    const MAX_ENTRIES: usize = 10_000;
+    /// Maximum number of remembered messages; further ones are logged each time. A large catalog
+    /// can have a message for each skill.
+    const MAX_ENTRIES: usize = 200_000;
 
     /// Returns true if a message was not logged before, and remembers it.
     pub(crate) fn should_log(&self, message: &str) -> bool {
-        let mut logged = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let hash = self.hasher.hash_one(message);
+        let mut logged = self.logged.lock().unwrap_or_else(PoisonError::into_inner);
         // Messages contain names of skills, whose number is not limited.
         if logged.len() >= Self::MAX_ENTRIES {
-            return !logged.contains(message);
+            return !logged.contains(&hash);
         }
-        logged.insert(message.to_owned())
+        logged.insert(hash)
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn each_message_of_a_large_catalog_is_logged_once() {
+        let log = LogOnce::default();
+        let messages: Vec<String> = (0..50_000).map(|n| format!("skill `{n}`")).collect();
+        for expected in [messages.len(), 0] {
+            let new = messages.iter().filter(|message| log.should_log(message));
+            assert_eq!(new.count(), expected);
+        }
+    }
 
     #[test]
     fn only_a_served_list_with_other_content_has_changed() {
