@@ -4,6 +4,8 @@ use std::fmt::Display;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
+use skills_tools::runtime::discovery::WatchOptions;
+
 use crate::list_changes::ListKind;
 use crate::{Server, prompts, skills_extension, tool_list};
 
@@ -24,7 +26,9 @@ pub(crate) fn start_watching(server: &Server) {
                 refresh_served(&Server::from_inner(shared));
             }
         };
-        match server.inner.shared_tools.watch(changed) {
+        let mut options = WatchOptions::default();
+        options.on_problem = Some(Arc::new(|problem| tracing::warn!("{problem}")));
+        match server.inner.shared_tools.watch_with(options, changed) {
             // Set only once, since watching starts only once.
             Ok(handle) => drop(server.inner.list_watcher.handle.set(handle)),
             Err(error) => stop_watching(&server, &error),
