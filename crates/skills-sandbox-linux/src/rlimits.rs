@@ -14,6 +14,11 @@ pub(crate) type Rlimits = Vec<(u32, u64)>;
 /// that limit does not count, take up to 1/512 of it. V8 reserves 10 GiB for each WebAssembly
 /// memory, so there can be about 24 of them.
 const ADDRESS_SPACE_BYTES: u64 = 256 << 30;
+/// What `RLIMIT_DATA` counts although it is not memory in use: V8 makes all addresses that it reserves
+/// for code writable at once, 512 MiB in each thread that runs JavaScript (since Node 24). Enough for
+/// the main thread and one worker; each further worker takes 512 MiB of the memory limit. The
+/// resident monitor applies the limit itself.
+const CODE_RANGE_BYTES: u64 = 2 * (512 << 20);
 /// Maximum stack size where no limit counts stacks as memory: the default of the system, which
 /// libraries also use for each thread.
 const STACK_BYTES: u64 = 8 << 20;
@@ -90,7 +95,10 @@ fn memory_rlimits(plan: &Plan, memory: MemoryCounting) -> Rlimits {
         (resource_number(libc::RLIMIT_STACK), STACK_BYTES),
     ];
     if memory.rlimit(plan) == Some(MemoryRlimit::Data) {
-        rlimits.push((resource_number(libc::RLIMIT_DATA), memory_bytes));
+        rlimits.push((
+            resource_number(libc::RLIMIT_DATA),
+            memory_bytes.saturating_add(CODE_RANGE_BYTES),
+        ));
     }
     rlimits
 }

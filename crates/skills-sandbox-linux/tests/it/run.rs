@@ -314,6 +314,25 @@ async fn limits_of_memory_files_and_descriptors_apply() {
     }
 }
 
+/// What V8 does for code in the main thread and in a worker.
+#[tokio::test]
+async fn addresses_that_a_runtime_reserves_for_code_are_not_memory_in_use() {
+    let script = "import mmap\n\
+                  flags = mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS\n\
+                  print(len([mmap.mmap(-1, 512 << 20, flags=flags) for _ in range(2)]))";
+    for mode in supported_modes() {
+        // With programs that it may start, since one of them can be such a runtime.
+        let skill = Skill::new(mode).tool("Bash");
+        let output = skill.python(script).await;
+        assert_eq!(
+            (output.stdout.text().as_str(), output.stderr.text().as_str()),
+            ("2\n", ""),
+            "{:?}",
+            output.termination
+        );
+    }
+}
+
 /// The memory limit of Node must not prevent what scripts do with memory.
 #[tokio::test]
 async fn node_shares_memory_with_workers_and_runs_webassembly() {
