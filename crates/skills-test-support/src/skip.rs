@@ -78,14 +78,21 @@ fn test_name() -> String {
         .to_owned()
 }
 
-/// Returns the crate of a source file, from its path in the workspace.
+/// Returns the crate of a source file, from its path in the workspace: the directory below `crates`,
+/// else the first one, such as `xtask`.
 fn crate_of(caller: &Location<'static>) -> &'static str {
-    let parts = Path::new(caller.file())
+    crate_of_file(caller.file())
+}
+
+fn crate_of_file(file: &str) -> &str {
+    let mut parts = Path::new(file)
         .iter()
         .map(|part| part.to_str().unwrap_or_default());
     parts
+        .clone()
         .skip_while(|part| *part != "crates")
         .nth(1)
+        .or_else(|| parts.next())
         .unwrap_or("unknown")
 }
 
@@ -146,6 +153,7 @@ mod tests {
     #[test]
     fn the_crate_is_found_by_its_source_path() {
         assert_eq!(crate_of(Location::caller()), "skills-test-support");
+        assert_eq!(crate_of_file("xtask/src/test/unprivileged.rs"), "xtask");
     }
 
     #[test]
