@@ -3,10 +3,12 @@
 //! A row belongs to one program. [`protected`](FileReader::protected) are files that it executes or
 //! trusts without being told to: at its start, when a directory is entered or opened, in a hook.
 //! [`reported`](FileReader::reported) are files that a person or a service runs on purpose. Writing
-//! them is everyday work of skills, so they are only listed after a run.
+//! them is everyday work of skills, so they are only listed after a run. [`installed`] are
+//! directories of packages and of compiled code, in which each file is listed as one of that program,
+//! whatever its name. Files with an executable bit are in no row, since their mode says it.
 //!
 //! A path is relative, separated by `/`, and matches at any depth and regardless of case. A protected
-//! path includes what is below it; a reported one only with a `/` at its end. The last component may
+//! or installed path includes what is below it; a reported one only with a `/` at its end. The last component may
 //! contain one `*`, which is either all that follows its last `.` or all before some literal `.`, as
 //! in `.eslintrc.*` and `mise.*.toml`.
 
@@ -19,32 +21,53 @@ pub(crate) struct FileReader {
     pub(crate) protected: &'static str,
     /// Files that are run on purpose, separated by spaces.
     pub(crate) reported: &'static str,
+    /// Directories of files that are executed in place of, or together with, sources, separated by
+    /// spaces.
+    pub(crate) installed: &'static str,
 }
+
+const NO_FILES: FileReader = FileReader {
+    name: "",
+    protected: "",
+    reported: "",
+    installed: "",
+};
 
 const fn protects(name: &'static str, protected: &'static str) -> FileReader {
     FileReader {
         name,
         protected,
-        reported: "",
+        ..NO_FILES
     }
 }
 
 const fn reports(name: &'static str, reported: &'static str) -> FileReader {
     FileReader {
         name,
-        protected: "",
         reported,
+        ..NO_FILES
+    }
+}
+
+const fn installs(name: &'static str, installed: &'static str) -> FileReader {
+    FileReader {
+        name,
+        installed,
+        ..NO_FILES
     }
 }
 
 /// All rows.
 pub(crate) const FILE_READERS: &[FileReader] = &[
     // Version control. Entries below `.git` apply even where `.git` itself is granted.
-    protects(
-        "git",
-        ".git .git/commondir .git/config .git/config.worktree .git/hooks .git/modules \
-         .git/worktrees .gitconfig .githooks .gitmodules .config/git",
-    ),
+    FileReader {
+        name: "git",
+        protected: ".git .git/commondir .git/config .git/config.worktree .git/hooks .git/modules \
+                    .git/worktrees .gitconfig .githooks .gitmodules .config/git",
+        reported: "githooks/",
+        ..NO_FILES
+    },
+    reports("plugins of agents", ".claude-plugin/ hooks/hooks.json"),
     protects("Mercurial", ".hg/hgrc .hg/hgrc-not-shared .hgrc .config/hg"),
     protects(
         "Jujutsu",
@@ -90,6 +113,7 @@ pub(crate) const FILE_READERS: &[FileReader] = &[
         name: "GitHub Actions",
         protected: ".github/actions .github/workflows",
         reported: "action.yml action.yaml",
+        ..NO_FILES
     },
     protects("GitLab CI", ".gitlab-ci.yml"),
     reports("Jenkins", "Jenkinsfile *.jenkinsfile"),
@@ -199,26 +223,31 @@ pub(crate) const FILE_READERS: &[FileReader] = &[
         name: "rbenv",
         protected: ".rbenv",
         reported: ".ruby-version .rbenv-gemsets .rbenv-vars",
+        ..NO_FILES
     },
     FileReader {
         name: "pyenv",
         protected: ".pyenv",
         reported: ".python-version",
+        ..NO_FILES
     },
     FileReader {
         name: "nvm",
         protected: ".nvm",
         reported: ".nvmrc .node-version",
+        ..NO_FILES
     },
     FileReader {
         name: "SDKMAN",
         protected: ".sdkman",
         reported: ".sdkmanrc",
+        ..NO_FILES
     },
     FileReader {
         name: "rustup",
         protected: ".rustup",
         reported: "rust-toolchain rust-toolchain.toml",
+        ..NO_FILES
     },
     protects(
         "other version managers",
@@ -252,7 +281,12 @@ pub(crate) const FILE_READERS: &[FileReader] = &[
         ".vscode .vscode-server .vscode-insiders .config/Code .config/VSCodium .vscode-oss \
          *.code-workspace *.code-profile",
     ),
-    protects("Visual Studio", ".vs"),
+    FileReader {
+        name: "Visual Studio",
+        protected: ".vs",
+        reported: "tasks.vs.json launch.vs.json",
+        ..NO_FILES
+    },
     protects(
         "JetBrains IDEs",
         ".idea .fleet .config/JetBrains .ideavimrc",
@@ -290,7 +324,8 @@ pub(crate) const FILE_READERS: &[FileReader] = &[
         protected: ".venv sitecustomize.py usercustomize.py site-packages/*.pth \
                     dist-packages/*.pth .pythonrc .pythonrc.py .pythonstartup .pystartup .pdbrc \
                     .pdbrc.py",
-        reported: "pyvenv.cfg",
+        reported: "pyvenv.cfg *.pyc *.pyo",
+        installed: "__pycache__ __pypackages__ .eggs *.egg-info dist-packages site-packages",
     },
     protects(
         "IPython and Jupyter",
@@ -305,6 +340,7 @@ pub(crate) const FILE_READERS: &[FileReader] = &[
         name: "R",
         protected: ".Rprofile .Renviron Rprofile.site Renviron.site",
         reported: ".RData",
+        installed: "renv",
     },
     protects(
         "Octave and MATLAB",
@@ -344,40 +380,47 @@ pub(crate) const FILE_READERS: &[FileReader] = &[
         name: "npm and pnpm",
         protected: ".npmrc .pnpmfile.cjs .pnpmfile.mjs .pnpmrc",
         reported: "package.json pnpm-workspace.yaml binding.gyp",
+        ..NO_FILES
     },
     protects("Yarn", ".yarn .yarnrc .yarnrc.yml .pnp.cjs .pnp.loader.mjs"),
     FileReader {
         name: "Bun",
         protected: ".bunfig.toml",
         reported: "bunfig.toml",
+        ..NO_FILES
     },
     reports("Deno", "deno.json deno.jsonc"),
     FileReader {
         name: "pip and uv",
         protected: ".config/pip .config/uv .pip .pydistutils.cfg pip.conf pip.ini",
         reported: "uv.toml requirements.txt Pipfile",
+        ..NO_FILES
     },
     protects("Conda", ".condarc .mambarc"),
     FileReader {
         name: "Bundler and RubyGems",
         protected: ".bundle/config .gemrc",
         reported: "Gemfile gems.rb *.gemspec",
+        ..NO_FILES
     },
     FileReader {
         name: "Maven",
         protected: ".m2/settings.xml .m2/settings-security.xml .m2/extensions.xml .mavenrc",
         reported: ".mvn/ pom.xml mvnw mvnw.cmd",
+        ..NO_FILES
     },
     FileReader {
         name: "Gradle",
         protected: ".gradle",
         reported: "build.gradle build.gradle.kts settings.gradle settings.gradle.kts init.gradle \
                    gradle.properties gradlew gradlew.bat gradle-wrapper.properties",
+        ..NO_FILES
     },
     FileReader {
         name: "Composer",
         protected: ".composer/config.json .config/composer",
         reported: "composer.json",
+        ..NO_FILES
     },
     FileReader {
         name: "Docker and Podman",
@@ -385,22 +428,26 @@ pub(crate) const FILE_READERS: &[FileReader] = &[
         reported: "Dockerfile Dockerfile.* *.dockerfile Containerfile compose.yml compose.yaml \
                    compose.*.yml compose.*.yaml docker-compose.yml docker-compose.yaml \
                    docker-compose.*.yml docker-compose.*.yaml docker-bake.hcl docker-bake.json",
+        ..NO_FILES
     },
     FileReader {
         name: "Kubernetes",
         protected: ".kube/config",
         reported: "skaffold.yaml Tiltfile kustomization.yaml Chart.yaml helmfile.yaml \
                    devspace.yaml",
+        ..NO_FILES
     },
     FileReader {
         name: "Terraform",
         protected: ".terraformrc .terraform.d/plugins terraform.rc",
-        reported: "*.tf terragrunt.hcl",
+        reported: ".terraform/ *.tf terragrunt.hcl",
+        ..NO_FILES
     },
     FileReader {
         name: "Ansible",
         protected: ".ansible.cfg",
         reported: "ansible.cfg",
+        ..NO_FILES
     },
     reports("Vagrant", "Vagrantfile"),
     reports("Earthly", "Earthfile"),
@@ -408,11 +455,36 @@ pub(crate) const FILE_READERS: &[FileReader] = &[
     protects("Homebrew", ".homebrew"),
     reports("Homebrew bundle", "Brewfile"),
     protects("curl and Wget", ".curlrc .wgetrc .netrc _netrc"),
+    // Not `jars`, `packages`, `deps` and others, which are directories of sources as well.
+    installs(
+        "installed packages of JavaScript",
+        "bower_components jspm_packages node_modules",
+    ),
+    installs(
+        "packages in a project",
+        "vendor Carthage Pods elm-stuff _opam",
+    ),
+    // Loaded in place of sources, or linked with them, and readable by no reviewer.
+    reports(
+        "compiled code",
+        "*.a *.beam *.class *.dll *.dylib *.elc *.eln *.jar *.node *.o *.pmc *.pyd *.rlib *.rmeta \
+         *.so *.war *.wasm *.zo *.zwc",
+    ),
+    // Elsewhere the mode of a file says that it is executable.
+    #[cfg(windows)]
+    reports("Windows", "*.bat *.cmd *.com *.exe *.scr"),
     protects("OpenSSH", ".ssh"),
     protects("GnuPG", ".gnupg"),
     protects("AWS CLI", ".aws/cli/alias .aws/config .aws/credentials"),
     // Build tools and task runners.
-    reports("make", "Makefile GNUmakefile *.mk Makefile.* Kbuild"),
+    reports(
+        "make",
+        "Makefile BSDmakefile GNUmakefile *.mk *.make Makefile.* Kbuild",
+    ),
+    reports(
+        "Boost.Build and tup",
+        "Jamfile Jamfile.* Jamroot Jamroot.* Tupfile Tupfile.*",
+    ),
     reports("just", "justfile .justfile *.just"),
     reports(
         "Task",
@@ -423,13 +495,20 @@ pub(crate) const FILE_READERS: &[FileReader] = &[
         "Python build and test tools",
         "pyproject.toml setup.py setup.cfg tox.ini tox.toml noxfile.py conftest.py pytest.ini \
          .pytest.ini pytest.toml hatch.toml hatch_build.py fabfile.py tasks.py dodo.py \
-         pavement.py SConstruct SConscript wscript .coveragerc .pylintrc pylintrc mypy.ini \
-         .mypy.ini .flake8 meson.build snakefile *.smk poe_tasks.toml pixi.toml",
+         pavement.py SConstruct SConscript wscript wscript_build .coveragerc .pylintrc pylintrc mypy.ini \
+         .mypy.ini .flake8 meson.build snakefile *.smk poe_tasks.toml pixi.toml MLproject dvc.yaml \
+         treefmt.toml .treefmt.toml",
     ),
     reports(
         "JavaScript tools",
         "*.config.js *.config.cjs *.config.mjs *.config.ts *.config.mts *.config.cts *.conf.js \
-         gulpfile.* Gruntfile.* .eslintrc .eslintrc.* .prettierrc .prettierrc.* .babelrc \
+         gulpfile.* gulpfile.babel.* Gruntfile.* .commitlintrc .commitlintrc.* .versionrc .versionrc.* \
+         .size-limit.js .size-limit.cjs .size-limit.mjs .size-limit.ts knexfile.* ormconfig.* \
+         codegen.js codegen.ts codegen.yml codegen.yaml .puppeteerrc.* .lighthouserc.* .remarkrc \
+         .remarkrc.* .textlintrc .textlintrc.* .markdownlint.cjs .markdownlint.mjs .markdownlint-cli2.* plopfile.* \
+         gatsby-*.js gatsby-*.ts gatsby-*.mjs config-overrides.js .vitepress/ .vuepress/ \
+         truffle.js truffle-config.* .release-it.* .umirc.* .fatherrc.* vitest.workspace.* \
+         .testcaferc.* .postcssrc .postcssrc.* project.json .eslintrc .eslintrc.* .prettierrc .prettierrc.* .babelrc \
          .babelrc.* .mocharc.* .nycrc .nycrc.json .stylelintrc .stylelintrc.* .swcrc .parcelrc \
          .releaserc .releaserc.* jsconfig.json tsconfig.json tsconfig.*.json lerna.json nx.json \
          rush.json turbo.json turbo.jsonc .nodemonrc nodemon.json moon.yml .storybook/ \
@@ -437,7 +516,7 @@ pub(crate) const FILE_READERS: &[FileReader] = &[
     ),
     reports(
         "Ruby tools",
-        "Rakefile *.rake config.ru Capfile Dangerfile Fastfile Guardfile Podfile Thorfile .rspec \
+        "tmp/cache/bootsnap/ tmp/cache/bootsnap-compile-cache/ Rakefile *.rake config.ru Capfile Dangerfile Fastfile Guardfile Podfile Thorfile .rspec \
          .rubocop.yml .standard.yml .simplecov Steepfile",
     ),
     reports(
@@ -459,18 +538,18 @@ pub(crate) const FILE_READERS: &[FileReader] = &[
     ),
     reports(
         "JVM tools",
-        "build.xml build.sbt build.sc build.mill .sbtopts .jvmopts project.clj deps.edn bb.edn \
+        "build.xml *.sbt build.sc build.mill .sbtopts .jvmopts project.clj deps.edn bb.edn \
          shadow-cljs.edn build.boot",
     ),
     reports(
         ".NET tools",
         "Directory.Build.props Directory.Build.targets Directory.Packages.props \
-         Directory.Solution.props *.csproj *.fsproj *.vbproj *.vcxproj *.targets \
+         Directory.Solution.props *.csproj *.fsproj *.vbproj *.vcxproj *.props *.targets \
          .config/dotnet-tools.json build.cake nuget.config global.json",
     ),
     reports(
         "C and C++ build tools",
-        "CMakeLists.txt CMakePresets.json CMakeUserPresets.json *.cmake configure configure.ac \
+        "CMakeLists.txt CMakePresets.json CMakeUserPresets.json *.cmake CMakeCache.txt CMakeFiles/ config.status configure configure.ac \
          configure.in *.m4 conanfile.py conanfile.txt vcpkg.json xmake.lua premake5.lua *.pro \
          *.ninja",
     ),
@@ -493,6 +572,12 @@ pub(crate) const FILE_READERS: &[FileReader] = &[
         "Package.swift project.pbxproj *.xcscheme",
     ),
     reports("Zig", "build.zig build.zig.zon"),
+    reports("Nim", "config.nims *.nims *.nimble"),
+    reports("Dub", "dub.json dub.sdl"),
+    reports("Nextflow", "nextflow.config"),
+    reports("moon and Trunk", ".moon/ .trunk/"),
+    reports("Cargo nextest", ".config/nextest.toml"),
+    reports("AWS Elastic Beanstalk", ".ebextensions/ .platform/"),
     reports("Dart and Flutter", "pubspec.yaml"),
     reports("OCaml tools", "dune dune-project *.opam"),
     reports("LaTeX", ".latexmkrc latexmkrc arara.yaml"),

@@ -342,11 +342,11 @@ impl Grants {
         file_reader(path, workspace.map_or(Path::new(""), FileGrant::path))
     }
 
-    /// Returns true if some program executes all files in a directory.
+    /// Returns the name of a program that executes all files in a directory.
     #[must_use]
-    pub fn reads_files_in(&self, directory: &Path) -> bool {
+    pub fn reader_of_files_in(&self, directory: &Path) -> Option<&'static str> {
         // No file of a program has this name.
-        self.file_reader(&directory.join("any file")).is_some()
+        self.file_reader(&directory.join("any file"))
     }
 
     /// Returns the hosts that the run may connect to.

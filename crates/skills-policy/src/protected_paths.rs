@@ -24,6 +24,8 @@ enum Kind {
     ReportedFile,
     /// A directory, in which all files are reported.
     ReportedDirectory,
+    /// A directory, in which all files are reported by this pattern, whatever their names.
+    Installed,
 }
 
 /// The name of the program for former directories of clients, which are in no row.
@@ -69,6 +71,9 @@ impl Patterns {
                     Some(path) => patterns.add(path, reader.name, Kind::ReportedDirectory),
                     None => patterns.add(path, reader.name, Kind::ReportedFile),
                 }
+            }
+            for path in reader.installed.split_whitespace() {
+                patterns.add(path, reader.name, Kind::Installed);
             }
         }
         for client in skills_clients::CLIENTS {
@@ -225,8 +230,9 @@ pub fn innermost_protected_name(path: &Path, base: &Path) -> Option<PathBuf> {
 /// none is known. Components of `base` are exempt as in [`innermost_protected_name`].
 ///
 /// This includes files that are not protected, since a person runs them on purpose: a `Makefile`, a
-/// `package.json`; not those of installed packages, below `node_modules`. Of the repository of git
-/// only what git executes is included, not objects and branches.
+/// `package.json`; and byte code and all files of installed packages. Of the repository of git only what
+/// git executes is included, not objects and branches. Files that are executable by their mode are not
+/// recognized here, since only the disk says so.
 ///
 /// ```
 /// use skills_policy::file_reader;
@@ -235,6 +241,7 @@ pub fn innermost_protected_name(path: &Path, base: &Path) -> Option<PathBuf> {
 /// let reader = |path: &str| file_reader(Path::new(path), Path::new("/w"));
 /// assert_eq!(reader("/w/sub/Makefile"), Some("make"));
 /// assert_eq!(reader("/w/.vscode/tasks.json"), Some("VS Code"));
+/// assert_eq!(reader("/w/__pycache__/main.cpython-312.pyc"), Some("Python"));
 /// assert_eq!(reader("/w/src/main.rs"), None);
 /// assert_eq!(reader("/w/.git/objects/ab/cd"), None);
 /// ```
@@ -247,17 +254,19 @@ pub fn file_reader(path: &Path, base: &Path) -> Option<&'static str> {
             .at_start(&components[start..])
             .map(move |pattern| (start + pattern.components.len(), pattern))
     });
-    let matches = matches.filter(|(end, pattern)| {
-        *end > exempt_count && (pattern.kind != Kind::ReportedFile || *end == components.len())
-    });
-    let (end, pattern) = matches.max_by_key(|(end, _)| *end)?;
-    let is_repository = pattern.components == [".git"] && end < components.len();
-    let is_of_package = pattern.kind != Kind::Protected
-        && components
-            .iter()
-            .skip(exempt_count)
-            .any(|name| name == "node_modules");
-    (!is_repository && !is_of_package).then_some(pattern.reader)
+    let matches: Vec<_> = matches
+        .filter(|(end, pattern)| {
+            *end > exempt_count && (pattern.kind != Kind::ReportedFile || *end == components.len())
+        })
+        .collect();
+    let (end, innermost) = matches.iter().max_by_key(|(end, _)| *end)?;
+    if innermost.kind == Kind::Protected {
+        let is_in_repository = innermost.components == [".git"] && *end < components.len();
+        return (!is_in_repository).then_some(innermost.reader);
+    }
+    let mut all = matches.iter().map(|(_, pattern)| pattern);
+    let outermost = all.find(|pattern| pattern.kind == Kind::Installed);
+    Some(outermost.unwrap_or(innermost).reader)
 }
 
 /// Returns true if a protected path ends with a component of this name: a quick check before
@@ -541,7 +550,8 @@ mod tests {
         let clients = clients.iter().map(String::as_str);
         let programs = FILE_READERS.iter().flat_map(|row| {
             let protected = row.protected.split_whitespace();
-            protected.chain(row.reported.split_whitespace())
+            let files = protected.chain(row.reported.split_whitespace());
+            files.chain(row.installed.split_whitespace())
         });
         let mut count = 0;
         for pattern in clients.chain(programs) {
@@ -596,6 +606,46 @@ mod tests {
     }
 
     #[test]
+    fn byte_code_and_installed_packages_have_one_reader() {
+        let packages = "installed packages of JavaScript";
+        for (path, expected) in [
+            ("__pycache__/helper.cpython-311.pyc", "Python"),
+            ("a/__PYCACHE__/x", "Python"),
+            ("helper.pyc", "Python"),
+            ("__pycache__", "Python"),
+            (
+                "myenv/lib/python3.11/site-packages/req/__init__.py",
+                "Python",
+            ),
+            ("x/dist-packages/a/Makefile", "Python"),
+            ("app.egg-info/entry_points.txt", "Python"),
+            ("node_modules/.bin/tsc", packages),
+            ("node_modules/ts/lib/tsc.js", packages),
+            ("node_modules/a/package.json", packages),
+            ("node_modules/a/vendor/x.js", packages),
+            ("node_modules/a/node_modules/b/.vscode/x", "VS Code"),
+            ("vendor/autoload.php", "packages in a project"),
+            ("lib/Helper.pmc", "compiled code"),
+            ("native.so", "compiled code"),
+            ("myenv/lib/site-packages/x.pth", "Python"),
+        ] {
+            let path = Path::new("/w").join(path);
+            assert_eq!(
+                file_reader(&path, Path::new("/w")),
+                Some(expected),
+                "{path:?}"
+            );
+        }
+        // A workspace in an installed package is a workspace.
+        let base = Path::new("/h/node_modules/a");
+        assert_eq!(file_reader(&base.join("index.js"), base), None);
+        assert_eq!(
+            protected_by("/w/node_modules/a/__pycache__/x.pyc", "/w"),
+            None
+        );
+    }
+
+    #[test]
     fn a_reported_file_is_not_a_directory_of_its_name() {
         let reader = |path: &str| file_reader(Path::new(path), Path::new("/w"));
         assert_eq!(reader("/w/BUILD"), Some("Bazel"));
@@ -617,7 +667,6 @@ mod tests {
         }
         assert_eq!(reader("/w/x.code-workspace"), Some("VS Code"));
         assert_eq!(reader("/w/opencode.jsonc"), Some("opencode"));
-        assert_eq!(reader("/w/node_modules/a/package.json"), None);
         assert_eq!(reader("/w/.git/HEAD"), None);
         assert_eq!(reader("/w/.git/hooks/pre-commit"), Some("git"));
         assert_eq!(

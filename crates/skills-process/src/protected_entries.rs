@@ -2,6 +2,7 @@
 mod search;
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::ffi::{OsStr, OsString};
 use std::fmt;
 use std::fs::Metadata;
 use std::os::unix::fs::MetadataExt;
@@ -21,6 +22,12 @@ const MAX_PATHS: usize = 1_000;
 const MAX_DEPTH: usize = 64;
 /// Maximum changes that are reported one by one.
 const MAX_REPORTED: usize = 20;
+/// What executes files with an executable bit, for users: the kernel, for whoever names them.
+const EXECUTABLE_FILES: &str = "executable files";
+/// Bits of a mode, of `stat.h`.
+const FILE_TYPE_BITS: u32 = 0o170_000;
+const REGULAR_FILE: u32 = 0o100_000;
+const EXECUTE_BITS: u32 = 0o111;
 
 /// The protected paths in the writable directories of a run, and the entries below them.
 #[derive(Clone, Default)]
@@ -34,9 +41,7 @@ pub struct ProtectedEntries {
     named: BTreeSet<PathBuf>,
     /// The configuration files of git that could not be read, or only in part.
     unread: BTreeSet<PathBuf>,
-    /// The files that are not protected, although other programs execute them.
-    executed: BTreeMap<PathBuf, FoundFile>,
-    /// The searched directories. Only those that changed are searched after the run.
+    /// The searched directories. Only those that changed are listed again after the run.
     directories: HashMap<PathBuf, SearchedDirectory>,
 }
 
@@ -76,7 +81,10 @@ impl fmt::Debug for ProtectedEntries {
 struct SearchedDirectory {
     depth: usize,
     is_protected: bool,
-    is_executed: bool,
+    /// The program that executes all files in it.
+    reader: Option<&'static str>,
+    /// The files in it that are not protected, by name.
+    files: Vec<FoundFile>,
     /// Its state before it was listed, unless it changed shortly before.
     settled_state: Option<DirectoryState>,
 }
@@ -108,10 +116,13 @@ struct EntryState {
     content: Option<(u64, i64, i64, u32)>,
 }
 
-/// A file that other programs execute.
+/// A file that is not protected. Ordinary files are recorded too, since one can become executable.
 #[derive(Clone)]
 struct FoundFile {
-    program: &'static str,
+    name: OsString,
+    /// The program that executes it, by its name or by its directory.
+    reader: Option<&'static str>,
+    /// That of the content, through symlinks.
     state: EntryState,
 }
 
@@ -135,7 +146,7 @@ impl ProtectedEntries {
                 path: file.path().to_owned(),
                 depth: 0,
                 is_protected: false,
-                is_executed: grants.reads_files_in(file.path()),
+                reader: grants.reader_of_files_in(file.path()),
             });
         }
         search.run()?;
@@ -174,7 +185,7 @@ impl ProtectedEntries {
                 path: path.clone(),
                 depth: searched.depth,
                 is_protected: searched.is_protected,
-                is_executed: searched.is_executed,
+                reader: searched.reader,
             })
             .collect();
         // So that a program cannot hide a change by another one at the maximum depth.
@@ -199,14 +210,27 @@ impl ProtectedEntries {
     /// Returns the files that other programs execute and that were created or changed. All of them,
     /// so that many cannot hide one.
     fn changed_executed(&self, now: &Self) -> ExecutedFiles {
-        let created = now.executed.iter();
-        let created = created.filter(|(path, _)| !self.executed.contains_key(*path));
-        let created = created.map(|(path, file)| ExecutedFile::created(path.clone(), file.program));
-        let changed = self.executed.iter().filter(|(path, before)| {
-            EntryState::of_content(path).is_some_and(|state| state != before.state)
+        let listed = now.directories.iter().flat_map(|(directory, searched)| {
+            let before = self.directories.get(directory);
+            searched.files.iter().filter_map(move |file| {
+                let before = before.and_then(|before| before.file(&file.name));
+                file.change_since(before, directory)
+            })
         });
-        let changed = changed.map(|(path, file)| ExecutedFile::changed(path.clone(), file.program));
-        ExecutedFiles::of_search(created.chain(changed))
+        let directories = self.directories.iter();
+        let unlisted =
+            directories.filter(|(directory, _)| !now.directories.contains_key(*directory));
+        let unlisted = unlisted.flat_map(|(directory, searched)| {
+            let files = searched.files.iter();
+            files.filter_map(|before| {
+                before
+                    .examine_again(directory)?
+                    .change_since(Some(before), directory)
+            })
+        });
+        let mut files: Vec<_> = listed.chain(unlisted).collect();
+        files.sort_unstable();
+        ExecutedFiles::of_search(files)
     }
 
     /// Returns one line for each configuration file of git that could not be read, or only in part, at
@@ -265,6 +289,45 @@ impl ProtectedEntries {
     }
 }
 
+impl SearchedDirectory {
+    fn file(&self, name: &OsStr) -> Option<&FoundFile> {
+        let files = &self.files;
+        let index = files.binary_search_by(|file| file.name.as_os_str().cmp(name));
+        index.ok().map(|index| &files[index])
+    }
+}
+
+impl FoundFile {
+    /// Returns the program that executes the file; `None` for an ordinary file.
+    fn program(&self) -> Option<&'static str> {
+        let by_mode = self.state.is_executable().then_some(EXECUTABLE_FILES);
+        self.reader.or(by_mode)
+    }
+
+    /// Returns the file as it is now, if its state is another one.
+    fn examine_again(&self, directory: &Path) -> Option<Self> {
+        let state = EntryState::of_content(&directory.join(&self.name))?;
+        (state != self.state).then(|| Self {
+            state,
+            ..self.clone()
+        })
+    }
+
+    /// Returns what is reported of a file of a directory, if a program executes it now.
+    fn change_since(&self, before: Option<&Self>, directory: &Path) -> Option<ExecutedFile> {
+        let program = self.program()?;
+        let path = directory.join(&self.name);
+        match before {
+            None => Some(ExecutedFile::created(path, program)),
+            // What is around a file can make it an executed one.
+            Some(before) => {
+                let is_changed = before.state != self.state || before.program().is_none();
+                is_changed.then(|| ExecutedFile::changed(path, program))
+            }
+        }
+    }
+}
+
 impl DirectoryState {
     fn from_metadata(metadata: &Metadata) -> Self {
         Self {
@@ -288,6 +351,13 @@ impl EntryState {
             identity: (metadata.dev(), metadata.ino()),
             content,
         }
+    }
+
+    /// Returns true for a regular file that may be executed by some user.
+    fn is_executable(&self) -> bool {
+        self.content.is_some_and(|(.., mode)| {
+            mode & FILE_TYPE_BITS == REGULAR_FILE && mode & EXECUTE_BITS != 0
+        })
     }
 
     /// Returns the state of the content at a path, through symlinks; `None` if there is none.
@@ -550,12 +620,12 @@ mod tests {
             path: workspace.join("a"),
             depth: 1,
             is_protected: false,
-            is_executed: false,
+            reader: None,
         };
         let mut search = Search::new(&grants, None, unix_seconds());
         let entries = fs::read_dir(workspace.join("a")).unwrap().take(1);
         let entries = entries.chain([Err(io::Error::other("a broken directory"))]);
-        assert_eq!(search.list(&pending, Ok(entries)), Ok(false));
+        assert!(matches!(search.list(&pending, Ok(entries)), Ok(None)));
         assert_eq!(outermost_paths(&workspace, &search.found), "a");
         assert_eq!(search.found.by_content(&grants), [workspace.join("a")]);
         // So does one that appears during the run.
@@ -696,6 +766,7 @@ mod tests {
                 "a/package.json",
                 "a/Cargo.toml",
                 "node_modules/a/package.json",
+                "node_modules/b/index.js",
                 ".buildkite/x",
                 "src/x",
             ],
@@ -731,8 +802,168 @@ mod tests {
         executed.sort();
         assert_eq!(
             executed.join(" "),
-            ".buildkite/x .buildkite/y/z Makefile a/package.json b/c/conftest.py justfile setup.py"
+            ".buildkite/x .buildkite/y/z Makefile a/package.json b/c/conftest.py justfile node_modules/a/package.json setup.py"
         );
         assert_eq!(changes.notes, [""; 0]);
+    }
+
+    /// Returns the files that are reported with their programs, `+` for created ones.
+    fn executed(before: &ProtectedEntries, workspace: &Path) -> Vec<String> {
+        let files = before.changes(&grants(workspace)).executed.files;
+        let shown = |file: &ExecutedFile| {
+            let path = file.path.strip_prefix(workspace).unwrap().display();
+            let sign = if file.is_created { "+" } else { "" };
+            format!("{sign}{path} ({})", file.program)
+        };
+        let mut shown: Vec<_> = files.iter().map(shown).collect();
+        shown.sort();
+        shown
+    }
+
+    #[test]
+    fn byte_code_and_files_of_packages_are_found_after_a_run() {
+        let directory = tempfile::tempdir().unwrap();
+        let workspace = directory.path().canonicalize().unwrap();
+        create_files(
+            &workspace,
+            &[
+                "helper.py",
+                "a/__pycache__/old.cpython-311.pyc",
+                "myenv/lib/python3.11/site-packages/req/__init__.py",
+                "node_modules/ts/lib/tsc.js",
+                "node_modules/ts/lib/same.js",
+                "other/index.js",
+            ],
+        );
+        let before = ProtectedEntries::find_at(&grants(&workspace), unix_seconds() + 60).unwrap();
+        std::thread::sleep(std::time::Duration::from_millis(20));
+        assert_eq!(executed(&before, &workspace), [""; 0]);
+        for changed in [
+            "a/__pycache__/old.cpython-311.pyc",
+            "myenv/lib/python3.11/site-packages/req/__init__.py",
+            "node_modules/ts/lib/tsc.js",
+            "helper.py",
+        ] {
+            fs::write(workspace.join(changed), "longer").unwrap();
+        }
+        create_files(
+            &workspace,
+            &[
+                "__pycache__/helper.cpython-311.pyc",
+                "helper.pyc",
+                "node_modules/new/README.md",
+                "vendor/autoload.php",
+                "src/x.py",
+            ],
+        );
+        // A directory with another name, and a link to one.
+        fs::rename(
+            workspace.join("other"),
+            workspace.join("node_modules/moved"),
+        )
+        .unwrap();
+        std::os::unix::fs::symlink("src", workspace.join("myenv/site-packages")).unwrap();
+        assert_eq!(
+            executed(&before, &workspace),
+            [
+                "+__pycache__/helper.cpython-311.pyc (Python)",
+                "+helper.pyc (Python)",
+                "+myenv/site-packages (Python)",
+                "+node_modules/moved/index.js (installed packages of JavaScript)",
+                "+node_modules/new/README.md (installed packages of JavaScript)",
+                "+vendor/autoload.php (packages in a project)",
+                "a/__pycache__/old.cpython-311.pyc (Python)",
+                "myenv/lib/python3.11/site-packages/req/__init__.py (Python)",
+                "node_modules/ts/lib/tsc.js (installed packages of JavaScript)",
+            ]
+        );
+    }
+
+    #[test]
+    fn executable_files_are_found_after_a_run_by_their_mode() {
+        use std::os::unix::fs::{PermissionsExt, symlink};
+
+        let directory = tempfile::tempdir().unwrap();
+        let workspace = directory.path().canonicalize().unwrap();
+        create_files(
+            &workspace,
+            &[
+                "myenv/bin/pip",
+                "bin/x",
+                "bin/same",
+                "plain",
+                "text",
+                "no-longer",
+            ],
+        );
+        let set_mode = |name: &str, mode| {
+            fs::set_permissions(workspace.join(name), PermissionsExt::from_mode(mode)).unwrap();
+        };
+        for name in ["myenv/bin/pip", "bin/x", "bin/same", "no-longer"] {
+            set_mode(name, 0o755);
+        }
+        symlink("../bin/same", workspace.join("myenv/bin/python")).unwrap();
+        for find_at in [unix_seconds(), unix_seconds() + 60] {
+            let before = ProtectedEntries::find_at(&grants(&workspace), find_at).unwrap();
+            std::thread::sleep(std::time::Duration::from_millis(20));
+            assert_eq!(executed(&before, &workspace), [""; 0]);
+            fs::write(workspace.join("myenv/bin/pip"), find_at.to_string()).unwrap();
+            // By a rename, and by the mode alone.
+            fs::write(workspace.join("new"), "#!/bin/sh").unwrap();
+            set_mode("new", 0o755);
+            fs::rename(workspace.join("new"), workspace.join("bin/x")).unwrap();
+            set_mode("plain", 0o610);
+            fs::write(workspace.join("text"), "longer").unwrap();
+            set_mode("no-longer", 0o644);
+            fs::create_dir(workspace.join("empty")).unwrap();
+            fs::hard_link(workspace.join("bin/x"), workspace.join("empty/link")).unwrap();
+            fs::remove_file(workspace.join("myenv/bin/python")).unwrap();
+            symlink("../../text", workspace.join("myenv/bin/python")).unwrap();
+            symlink("/bin/sh", workspace.join("empty/sh")).unwrap();
+            symlink("/usr/bin", workspace.join("empty/directory")).unwrap();
+            assert_eq!(
+                executed(&before, &workspace),
+                [
+                    "+empty/link (executable files)",
+                    "+empty/sh (executable files)",
+                    "bin/x (executable files)",
+                    "myenv/bin/pip (executable files)",
+                    "plain (executable files)",
+                ]
+            );
+            set_mode("plain", 0o644);
+            fs::remove_dir_all(workspace.join("empty")).unwrap();
+            set_mode("no-longer", 0o755);
+            fs::remove_file(workspace.join("myenv/bin/python")).unwrap();
+            symlink("../bin/same", workspace.join("myenv/bin/python")).unwrap();
+        }
+    }
+
+    #[test]
+    fn a_granted_file_that_becomes_executable_is_reported() {
+        use std::os::unix::fs::PermissionsExt;
+
+        let directory = tempfile::tempdir().unwrap();
+        let workspace = directory.path().canonicalize().unwrap();
+        create_files(&workspace, &["tool", "notes.txt", "beside"]);
+        let policy = ["tool", "notes.txt"]
+            .iter()
+            .fold(Policy::default(), |policy, name| {
+                let target = Target::write(workspace.join(name)).unwrap();
+                policy.allow(RuleSource::User, target)
+            });
+        let Authorization::Granted(grants) = policy.authorize(&Request::new("/skills/a")) else {
+            panic!("denied");
+        };
+        let before = ProtectedEntries::find(&grants).unwrap();
+        assert_eq!(before.changes(&grants), unchanged());
+        for name in ["tool", "beside"] {
+            let path = workspace.join(name);
+            fs::set_permissions(path, PermissionsExt::from_mode(0o755)).unwrap();
+        }
+        fs::write(workspace.join("notes.txt"), "longer").unwrap();
+        let executed = before.changes(&grants).executed.files;
+        let expected = ExecutedFile::changed(workspace.join("tool"), "executable files");
+        assert_eq!(executed, [expected]);
     }
 }

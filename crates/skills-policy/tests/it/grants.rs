@@ -318,8 +318,9 @@ fn files_that_a_program_executes_are_named_after_it() {
     );
     assert_eq!(reader("/other/.git/hooks/pre-commit"), Some("git"));
     assert_eq!(reader("/home/.husky/x"), Some("Husky"), "beside it");
-    let reads_in = |path: &str| grants.reads_files_in(Path::new(path));
-    assert!(reads_in("/other/.husky") && !reads_in("/other/src"));
+    let reader_in = |path: &str| grants.reader_of_files_in(Path::new(path));
+    assert_eq!(reader_in("/other/.husky"), Some("Husky"));
+    assert_eq!(reader_in("/other/src"), None);
 }
 
 #[test]

@@ -52,16 +52,15 @@ pub(super) struct PendingDirectory {
     pub(super) depth: usize,
     /// Whether it is a protected path or below one.
     pub(super) is_protected: bool,
-    /// Whether some program executes the files in it, although they are not protected.
-    pub(super) is_executed: bool,
+    /// The program that executes all files in it, although they are not protected.
+    pub(super) reader: Option<&'static str>,
 }
 
 /// What an entry is.
 enum EntryKind {
     Protected,
-    /// A file that other programs execute, or a directory of such files.
-    Executed,
-    Ordinary,
+    /// What is not protected, with the program that executes it or all files in it.
+    Unprotected(Option<&'static str>),
     /// One below which the search does not continue.
     Skipped,
 }
@@ -118,13 +117,14 @@ impl<'a> Search<'a> {
                 .symlink_metadata()
                 .ok()
                 .and_then(|metadata| self.settled_state(&directory, &metadata));
-            if !self.list(&pending, fs::read_dir(&directory))? {
+            let Some(files) = self.list(&pending, fs::read_dir(&directory))? else {
                 continue;
-            }
+            };
             let searched = SearchedDirectory {
                 depth: pending.depth,
                 is_protected: pending.is_protected,
-                is_executed: pending.is_executed,
+                reader: pending.reader,
+                files,
                 settled_state,
             };
             self.found.directories.insert(directory, searched);
@@ -132,21 +132,38 @@ impl<'a> Search<'a> {
         Ok(())
     }
 
-    /// Examines the entries of a directory. Returns false if it cannot be listed, or not to its end.
+    /// Examines the entries of a directory, and returns its files that are not protected, by name;
+    /// `None` if it cannot be listed, or not to its end.
     pub(super) fn list(
         &mut self,
         directory: &PendingDirectory,
         entries: io::Result<impl Iterator<Item = io::Result<DirEntry>>>,
-    ) -> Result<bool, SearchLimit> {
-        let is_listed = match entries {
+    ) -> Result<Option<Vec<FoundFile>>, SearchLimit> {
+        let files = match entries {
             Ok(entries) => self.search(directory, entries)?,
-            // A file that was granted by itself, or a directory that was removed.
-            Err(error) => matches!(error.kind(), ErrorKind::NotADirectory | ErrorKind::NotFound),
+            Err(error) => match error.kind() {
+                ErrorKind::NotADirectory => Some(self.granted_file(directory)),
+                // It was removed.
+                ErrorKind::NotFound => Some(Vec::new()),
+                _ => None,
+            },
         };
-        if !is_listed {
+        if files.is_none() {
             self.protect_unreadable(directory.path.clone());
         }
-        Ok(is_listed)
+        Ok(files)
+    }
+
+    /// Returns a file that was granted by itself.
+    fn granted_file(&self, file: &PendingDirectory) -> Vec<FoundFile> {
+        let state = EntryState::of_content(&file.path).filter(|_| !file.is_protected);
+        let found = state.map(|state| FoundFile {
+            // Joined with the path, the absolute path is the path.
+            name: file.path.clone().into_os_string(),
+            reader: self.grants.file_reader(&file.path),
+            state,
+        });
+        found.into_iter().collect()
     }
 
     /// Protects all of a directory that cannot be listed: it may contain protected paths.
@@ -166,19 +183,20 @@ impl<'a> Search<'a> {
         (is_settled && has_change_times()).then(|| DirectoryState::from_metadata(metadata))
     }
 
-    /// Examines the entries of a directory. Returns false if not all of them can be listed.
+    /// Examines the entries of a directory as [`list`](Self::list), if all of them can be listed.
     fn search(
         &mut self,
         directory: &PendingDirectory,
         entries: impl Iterator<Item = io::Result<DirEntry>>,
-    ) -> Result<bool, SearchLimit> {
+    ) -> Result<Option<Vec<FoundFile>>, SearchLimit> {
         let depth = directory.depth;
         let own_names = self.own_paths.get(&directory.path).cloned();
         let own_names = own_names.unwrap_or_default();
         let mut of_repository = HashSet::new();
+        let mut files = Vec::new();
         for entry in entries {
             let Ok(entry) = entry else {
-                return Ok(false);
+                return Ok(None);
             };
             let name = entry.file_name();
             let part = BARE_REPOSITORY
@@ -195,17 +213,20 @@ impl<'a> Search<'a> {
                 }
             };
             // Nearly all entries are neither listed nor granted by themselves.
-            let needs_check = directory.is_protected
-                || directory.is_executed
-                || own_names.contains(&name)
-                || ends_executed_path(&name);
+            let needs_check =
+                directory.is_protected || own_names.contains(&name) || ends_executed_path(&name);
             let kind = if needs_check {
-                self.examine(&entry.path(), is_directory, directory.is_executed)
+                self.examine(&entry.path(), is_directory)
             } else {
-                EntryKind::Ordinary
+                EntryKind::Unprotected(directory.reader)
             };
             let descends = is_directory && !matches!(kind, EntryKind::Skipped);
             self.check_limits(depth, descends)?;
+            if let EntryKind::Unprotected(reader) = kind
+                && !is_directory
+            {
+                files.extend(found_file(&entry, name, reader));
+            }
             if !descends {
                 continue;
             }
@@ -216,14 +237,18 @@ impl<'a> Search<'a> {
                     path,
                     depth: depth + 1,
                     is_protected: matches!(kind, EntryKind::Protected),
-                    is_executed: matches!(kind, EntryKind::Executed),
+                    reader: match kind {
+                        EntryKind::Unprotected(reader) => reader,
+                        EntryKind::Protected | EntryKind::Skipped => None,
+                    },
                 });
             }
         }
         if of_repository.len() == BARE_REPOSITORY.len() && !directory.is_protected {
-            self.examine_bare_repository(&directory.path);
+            name_reader_of_configuration(&mut files);
         }
-        Ok(true)
+        files.sort_unstable_by(|one, other| one.name.cmp(&other.name));
+        Ok(Some(files))
     }
 
     /// Counts an entry. `descends` says whether it is a directory that is to be searched.
@@ -237,8 +262,8 @@ impl<'a> Search<'a> {
         }
     }
 
-    /// Records an entry if it is protected, or if other programs execute it.
-    fn examine(&mut self, path: &Path, is_directory: bool, is_in_executed: bool) -> EntryKind {
+    /// Records an entry if it is protected.
+    fn examine(&mut self, path: &Path, is_directory: bool) -> EntryKind {
         let Some(granted) = self.grants.innermost_writable(path).map(FileGrant::path) else {
             return EntryKind::Skipped;
         };
@@ -248,7 +273,11 @@ impl<'a> Search<'a> {
         }
         let by_name = self.grants.protected_in(granted, path);
         let Some(protected) = by_name.or_else(|| self.named_above(path)) else {
-            return self.examine_executed(path, is_directory, is_in_executed);
+            return EntryKind::Unprotected(if is_directory {
+                self.grants.reader_of_files_in(path)
+            } else {
+                self.grants.file_reader(path)
+            });
         };
         let is_outermost = path.parent().is_none_or(|parent| {
             self.grants.protected_in(granted, parent).is_none() && !self.is_named(parent)
@@ -277,46 +306,6 @@ impl<'a> Search<'a> {
         let state = EntryState::from_metadata(&metadata);
         self.found.entries.insert(path.to_owned(), state);
         EntryKind::Protected
-    }
-
-    /// Records a file that is not protected, if other programs execute it.
-    fn examine_executed(
-        &mut self,
-        path: &Path,
-        is_directory: bool,
-        is_in_executed: bool,
-    ) -> EntryKind {
-        if is_directory {
-            return if is_in_executed || self.grants.reads_files_in(path) {
-                EntryKind::Executed
-            } else {
-                EntryKind::Ordinary
-            };
-        }
-        if let Some(program) = self.grants.file_reader(path) {
-            self.add_executed(path.to_owned(), program);
-        }
-        EntryKind::Ordinary
-    }
-
-    /// Records the configuration of a repository that no name identifies: git executes what it says
-    /// if it is started there.
-    fn examine_bare_repository(&mut self, directory: &Path) {
-        let config = directory.join("config");
-        let granted = self.grants.innermost_writable(&config).map(FileGrant::path);
-        let is_protected =
-            granted.is_none_or(|granted| self.grants.protected_in(granted, &config).is_some());
-        if !is_protected {
-            self.add_executed(config, "git");
-        }
-    }
-
-    fn add_executed(&mut self, path: PathBuf, program: &'static str) {
-        if let Some(state) = EntryState::of_content(&path) {
-            self.found
-                .executed
-                .insert(path, FoundFile { program, state });
-        }
     }
 
     /// Protects the target of a protected symlink, if it is in a writable directory.
@@ -392,7 +381,7 @@ impl<'a> Search<'a> {
                 path: path.to_owned(),
                 depth: below.map_or(0, Iterator::count),
                 is_protected: true,
-                is_executed: false,
+                reader: None,
             });
         }
     }
@@ -405,6 +394,31 @@ impl<'a> Search<'a> {
     fn named_above(&self, path: &Path) -> Option<PathBuf> {
         let mut named = self.found.named.iter();
         named.find(|named| path.starts_with(named)).cloned()
+    }
+}
+
+/// Returns what is compared of a file, through symlinks; `None` if it was removed.
+fn found_file(entry: &DirEntry, name: OsString, reader: Option<&'static str>) -> Option<FoundFile> {
+    // Relative to the listed directory, which saves the lookup of a long path.
+    let metadata = entry.metadata().ok()?;
+    let state = if metadata.is_symlink() {
+        EntryState::of_content(&entry.path())?
+    } else {
+        EntryState::from_metadata(&metadata)
+    };
+    Some(FoundFile {
+        name,
+        reader,
+        state,
+    })
+}
+
+/// Names git as the reader of the configuration of a repository that no name identifies: git executes
+/// what it says if it is started there.
+fn name_reader_of_configuration(files: &mut [FoundFile]) {
+    let is_configuration = |file: &&mut FoundFile| file.name.eq_ignore_ascii_case("config");
+    for file in files.iter_mut().filter(is_configuration) {
+        file.reader = Some("git");
     }
 }
 
