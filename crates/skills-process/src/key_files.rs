@@ -4,7 +4,9 @@
     reason = "directories are only listed here; files are opened without following symlinks"
 )]
 
+mod git_settings;
 mod public_text;
+mod secret_text;
 
 use std::collections::{BTreeMap, HashSet};
 use std::ffi::OsStr;
