@@ -610,6 +610,34 @@ fn files_that_other_programs_execute_are_listed_after_the_run() {
     assert!(done.stdout.contains("`Makefile` (make)"), "{}", done.stdout);
 }
 
+/// Python would execute it in place of the source, and a person executes the others by name.
+#[cfg(target_os = "linux")]
+#[test]
+fn byte_code_and_programs_are_listed_after_the_run_and_an_import_leaves_none() {
+    if skills_test_support::skip_without_sandbox() {
+        return;
+    }
+    let workspace = tempfile::tempdir().unwrap();
+    let root = workspace.path().canonicalize().unwrap();
+    std::fs::write(root.join("helper.py"), "def go(): pass\n").unwrap();
+    let directory = root.display().to_string();
+    let run = |text: &str| {
+        let arguments = ["--workspace", &directory, "--write", &directory];
+        let done = script("allowed-tools: Write\n", "main.py", text, &arguments);
+        assert_eq!(done.code, 0, "{}", done.stderr);
+        done.stderr
+    };
+    let import = format!("import sys\nsys.path.insert(0, '{directory}')\nimport helper\n");
+    let stderr = run(&import);
+    assert!(!stderr.contains("other programs execute"), "{stderr}");
+    assert!(!root.join("__pycache__").exists());
+    let stderr = run(&format!(
+        "import os\nos.chdir('{directory}')\nfor name in ['__pycache__/helper.cpython-311.pyc', 'node_modules/a/index.js', 'tool']:\n    os.makedirs(os.path.dirname('./' + name), exist_ok=True)\n    open(name, 'w').write('x')\nos.chmod('tool', 0o755)\n"
+    ));
+    let expected = "note: files that other programs execute were created or changed during the run: `tool` (executable files), `__pycache__/helper.cpython-311.pyc` (Python), `node_modules/a/index.js` (installed packages of JavaScript)\n";
+    assert!(stderr.contains(expected), "{stderr}");
+}
+
 #[cfg(target_os = "linux")]
 #[test]
 fn files_that_the_configuration_of_git_names_are_read_only() {
