@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 use crate::evaluation_result::RuleEvaluation;
-use crate::key_paths::key_path;
+use crate::key_paths::may_hold_keys;
 use crate::path::without_final_slash;
 use crate::protected_paths::file_reader;
 use crate::request::innermost_protected;
@@ -316,7 +316,8 @@ impl Grants {
     }
 
     /// Returns true if a path in a granted directory is not to be read, since its name
-    /// [says](crate::key_part) that it may hold keys and no permission names it. A grant of such a
+    /// [says](crate::key_part) that it may hold keys and no permission names it. Of some names the
+    /// [content](crate::is_key_by_content) has to say it, too. A grant of such a
     /// path, or of a path in it, includes it; a grant of a directory around it does not, except that
     /// of the skill for its own programs. A backend that cannot withhold it rejects the job.
     #[must_use]
@@ -327,7 +328,7 @@ impl Grants {
             .filter(|file| path.starts_with(&file.path))
             .peekable();
         enclosing.peek().is_some()
-            && enclosing.all(|file| !file.includes_keys && key_path(path, &file.path).is_some())
+            && enclosing.all(|file| !file.includes_keys && may_hold_keys(path, &file.path))
     }
 
     /// Returns the name of a program that executes the file at `path`, or trusts what it says, as

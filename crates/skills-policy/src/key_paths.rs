@@ -8,28 +8,68 @@ use std::sync::LazyLock;
 use crate::fold_name;
 use crate::protected_paths::with_folded_name;
 
-/// Extensions of private keys and of stores of keys.
-const KEY_EXTENSIONS: [&str; 9] = [
-    ".pem",
-    ".key",
-    ".p8",
-    ".p12",
-    ".pfx",
-    ".ppk",
-    ".kdbx",
-    ".jks",
-    ".keystore",
+/// Names with one `*` of private keys, of stores of keys and of secret files, in any directory. Those
+/// that end with `*` include `.env.local` and `id_rsa.pub`.
+const KEY_NAMES: [&str; 23] = [
+    ".dev.vars*",
+    ".env*",
+    "id_dsa*",
+    "id_ecdsa*",
+    "id_ed25519*",
+    "id_rsa*",
+    "*.env",
+    "*.jks",
+    "*.kdbx",
+    "*.key",
+    "*.keystore",
+    "*.kubeconfig",
+    "*.p12",
+    "*.p8",
+    "*.pem",
+    "*.pfx",
+    "*.ppk",
+    "*.tfstate",
+    "*.tfvars",
+    "*.tfvars.json",
+    "client_secret*.json",
+    "service-account*.json",
+    "service_account*.json",
 ];
-/// Prefixes of private keys and secret files.
-const KEY_PREFIXES: [&str; 5] = [".env", "id_rsa", "id_dsa", "id_ed25519", "id_ecdsa"];
+/// Names of files that hold a key only if their content says so: other files have such names, too.
+const CONTENT_NAMES: [&str; 20] = [
+    ".bunfig.toml",
+    ".yarnrc",
+    ".yarnrc.yml",
+    "auth.json",
+    "bunfig.toml",
+    "*.asc",
+    "*.cer",
+    "*.crt",
+    "*-dsa",
+    "*-ecdsa",
+    "*-ed25519",
+    "*-key",
+    "*-rsa",
+    "*.priv",
+    "*.rsa",
+    "*_dsa",
+    "*_ecdsa",
+    "*_ed25519",
+    "*_key",
+    "*_rsa",
+];
 /// Extensions of examples, which are written to be shared: `.env.example`.
 const EXAMPLE_EXTENSIONS: [&str; 3] = [".example", ".sample", ".template"];
+/// Names of examples before an extension of a text: `example.env`, `prod.sample.tfvars`.
+const EXAMPLE_STEMS: [&str; 3] = ["example", "sample", "template"];
+/// Extensions of secret files that are text.
+const TEXT_EXTENSIONS: [&str; 6] = ["env", "json", "tfvars", "toml", "yaml", "yml"];
 /// Extensions of backups and of temporary files of editors.
 const BACKUP_EXTENSIONS: [&str; 8] = [
     ".bak", ".backup", ".old", ".orig", ".save", ".swo", ".swp", ".tmp",
 ];
 /// Files and directories with passwords and tokens.
-const KEY_PATHS: [&str; 38] = [
+const KEY_PATHS: [&str; 59] = [
     ".netrc",
     "_netrc",
     ".dockercfg",
@@ -68,6 +108,27 @@ const KEY_PATHS: [&str; 38] = [
     ".config/git/credentials",
     ".config/rclone",
     ".terraform.d/credentials.tfrc.json",
+    ".authinfo",
+    ".authinfo.gpg",
+    ".netrc.gpg",
+    ".secrets",
+    ".secrets.toml",
+    ".vault_pass",
+    "credentials.csv",
+    "credentials.json",
+    "credentials.toml",
+    "credentials.yaml",
+    "credentials.yml",
+    "keystore.properties",
+    "kubeconfig",
+    "local.settings.json",
+    "rootkey.csv",
+    "secring.gpg",
+    "secrets.json",
+    "secrets.toml",
+    "secrets.yaml",
+    "secrets.yml",
+    "vault_pass.txt",
 ];
 /// Directories of a repository with those of its submodules and worktrees, which have
 /// [settings](REPOSITORY_SETTINGS) of their own.
@@ -77,8 +138,9 @@ const REPOSITORY_SETTINGS: [&str; 2] = ["config", "config.worktree"];
 
 /// Returns the index of the first component of a path that probably holds a key, a password or a token,
 /// by its name, such as `.ssh`, `.env.local` or `server.pem`. Names of examples (`.env.example`,
-/// `.env.sample`, `.env.template`) are not such names. The comparison ignores case, since some file
-/// systems do.
+/// `example.env`, `.env.template`) are not such names. The comparison ignores case, since some file
+/// systems do. Names of which only the content of the file decides are not included, see
+/// [`is_key_by_content`].
 ///
 /// ```
 /// use skills_policy::key_part;
@@ -118,13 +180,38 @@ pub fn key_path(path: &Path, base: &Path) -> Option<PathBuf> {
     Some(base.join(below.components().take(at + length).collect::<PathBuf>()))
 }
 
-/// Returns true if a file name can be the last component of a path that [`key_part`] recognizes: a
-/// quick check before it, for searches of large directories.
+/// Returns true for a name of a file that holds a key only if its content says so, such as `deploy_rsa`,
+/// `my.asc` or `auth.json`, and that [`key_part`] does not recognize.
+///
+/// ```
+/// use skills_policy::is_key_by_content;
+///
+/// assert!(is_key_by_content("deploy_rsa".as_ref()) && is_key_by_content("README.asc".as_ref()));
+/// assert!(!is_key_by_content("id_rsa".as_ref()) && !is_key_by_content("notes.txt".as_ref()));
+/// ```
+#[must_use]
+pub fn is_key_by_content(name: &OsStr) -> bool {
+    with_folded_name(name, |name| {
+        let name = without_backup_marks(name);
+        is_named_by(name, &CONTENT_NAMES) && !is_key_name(name)
+    })
+}
+
+/// Returns true if a file name can be the last component of a path with keys: one that [`key_part`]
+/// recognizes, or one of which the [content](is_key_by_content) decides. A quick check, for searches of
+/// large directories.
 #[must_use]
 pub fn ends_key_path(name: &OsStr) -> bool {
     with_folded_name(name, |name| {
-        is_key_name(name) || LAST_COMPONENTS.contains(name)
+        let name = without_backup_marks(name);
+        LAST_COMPONENTS.contains(name) || is_key_name(name) || is_named_by(name, &CONTENT_NAMES)
     })
+}
+
+/// Returns true if a path strictly below `base` may hold keys, by its name or by its content.
+pub(crate) fn may_hold_keys(path: &Path, base: &Path) -> bool {
+    let is_by_content = || path != base && path.file_name().is_some_and(is_key_by_content);
+    key_path(path, base).is_some() || is_by_content()
 }
 
 /// The last components of paths with keys, other than names that hold keys in any directory.
@@ -156,18 +243,51 @@ fn key_path_length(parts: &[String]) -> usize {
 /// Returns true for a name that holds keys in any directory.
 fn is_key_name(name: &str) -> bool {
     let name = without_backup_marks(name);
-    // By prefix, to include `.env.local` and `id_rsa.pub`.
-    let is_key = KEY_PREFIXES.iter().any(|start| name.starts_with(start))
-        || KEY_EXTENSIONS.iter().any(|end| name.ends_with(end));
-    is_key && !EXAMPLE_EXTENSIONS.iter().any(|end| name.ends_with(end))
+    is_named_by(name, &KEY_NAMES) && !is_example(name)
 }
 
-/// Returns a name without what editors add to those of backups and of files that are open:
-/// `#.env#`, `.server.key.swp`, `server.key~`.
+/// Returns true if a table has a name, in which `*` is any text.
+fn is_named_by(name: &str, table: &[&str]) -> bool {
+    table.iter().any(|pattern| match pattern.split_once('*') {
+        None => name == *pattern,
+        Some((start, end)) => {
+            let rest = name.strip_prefix(start);
+            rest.is_some_and(|rest| rest.ends_with(end))
+        }
+    })
+}
+
+/// Returns true for the name of an example of a secret file, which is written to be shared.
+fn is_example(name: &str) -> bool {
+    let is_text_example = name.rsplit_once('.').is_some_and(|(stem, extension)| {
+        let word = stem.rsplit(['.', '-', '_']).next().unwrap_or(stem);
+        TEXT_EXTENSIONS.contains(&extension) && EXAMPLE_STEMS.contains(&word)
+    });
+    is_text_example || EXAMPLE_EXTENSIONS.iter().any(|end| name.ends_with(end))
+}
+
+/// Returns a name without what editors, copies and rotations add: `#.env#`, `.server.key.swp`,
+/// `server.key~`, `server.pem.1`, `server.key-2024.old`.
 fn without_backup_marks(name: &str) -> &str {
     let name = name.trim_start_matches(".#").trim_matches(['#', '~']);
     let mut ends = BACKUP_EXTENSIONS.iter();
-    ends.find_map(|end| name.strip_suffix(end)).unwrap_or(name)
+    let shorter = ends
+        .find_map(|end| name.strip_suffix(end))
+        .unwrap_or_else(|| without_number(name));
+    if shorter.len() == name.len() {
+        name
+    } else {
+        without_backup_marks(shorter)
+    }
+}
+
+/// Returns a name without a number or a date at its end, after a `.`, `-` or `_`.
+fn without_number(name: &str) -> &str {
+    let is_mark = |c: char| matches!(c, '.' | '-' | '_');
+    let rest = name.trim_end_matches(|c: char| c.is_ascii_digit() || is_mark(c));
+    let number = &name[rest.len()..];
+    let is_number = number.starts_with(is_mark) && number.ends_with(|c: char| c.is_ascii_digit());
+    if is_number { rest } else { name }
 }
 
 /// Returns the number of components up to the settings of a submodule or a worktree, as in
@@ -186,8 +306,18 @@ fn inner_settings_length(parts: &[String]) -> usize {
 /// Returns true if a path starts with the components of `name`.
 fn starts_with_parts(parts: &[String], name: &str) -> bool {
     let mut parts = parts.iter();
-    name.split('/')
-        .all(|wanted| parts.next().is_some_and(|part| part == wanted))
+    let mut names = name.split('/').peekable();
+    while let Some(name) = names.next() {
+        let is_last = names.peek().is_none();
+        let is_equal = parts.next().is_some_and(|part| {
+            // A copy of a file with keys has them, too.
+            part == name || is_last && without_backup_marks(part) == name
+        });
+        if !is_equal {
+            return false;
+        }
+    }
+    true
 }
 
 #[cfg(test)]
@@ -202,6 +332,12 @@ mod tests {
             ".ENV.Template",
             "a/.env.production.example",
             "server.pem.sample",
+            "example.env",
+            "prod.example.env",
+            "terraform.tfvars.example",
+            "example.tfvars",
+            "service-account.sample.json",
+            ".dev.vars.example",
         ] {
             assert_eq!(key_path(Path::new(name), Path::new("")), None, "{name}");
         }
@@ -213,8 +349,90 @@ mod tests {
             "server.key.bak",
             ".server.key.swp",
             "#.env#",
+            "prod.env",
+            "staging.env",
+            ".dev.vars",
+            ".dev.vars.production",
+            "terraform.tfvars",
+            "prod.auto.tfvars.json",
+            "prod.tfstate.backup",
+            "secrets.yml",
+            "Secrets.JSON",
+            "credentials.json",
+            "service-account-prod.json",
+            "client_secret_1.apps.googleusercontent.com.json",
+            "local.settings.json",
+            "server.key-2024",
+            "server.pem.1",
+            "server.key.bak.2024-11-28",
+            ".netrc.gpg",
+            ".netrc.bak",
+            ".npmrc~",
+            ".git/config.1",
+            ".docker/config.json.old",
         ] {
             assert!(key_path(Path::new(name), Path::new("")).is_some(), "{name}");
+        }
+    }
+
+    #[test]
+    fn everyday_names_hold_no_keys() {
+        for name in [
+            "environment.ts",
+            "env.py",
+            "secrets.py",
+            "secrets/mod.rs",
+            "credentials.ts",
+            "settings.json",
+            "my.settings.json",
+            "service.json",
+            "variables.tf",
+            "package-1.json",
+            "v2",
+            "1.2.3",
+            "release-2024-11-28",
+            "keys.md",
+            "monkey-1",
+            ".terraform.lock.hcl",
+        ] {
+            assert_eq!(key_path(Path::new(name), Path::new("")), None, "{name}");
+            assert!(!is_key_by_content(name.as_ref()), "{name}");
+        }
+    }
+
+    /// Their name alone asks nobody and withholds nothing.
+    #[test]
+    fn names_of_which_the_content_decides_are_told_apart() {
+        for name in [
+            "deploy_rsa",
+            "deploy_ed25519",
+            "github-rsa",
+            "ssh_host_ecdsa_key",
+            "my.asc",
+            "auth.json",
+            ".yarnrc.yml",
+            ".bunfig.toml",
+            "Server.CRT",
+            "deploy_rsa.bak",
+        ] {
+            assert!(is_key_by_content(name.as_ref()), "{name}");
+            assert!(ends_key_path(name.as_ref()), "{name}");
+            assert_eq!(key_path(Path::new(name), Path::new("")), None, "{name}");
+            assert!(may_hold_keys(&Path::new("/w").join(name), Path::new("/w")));
+            assert!(!may_hold_keys(
+                Path::new("/w").join(name).as_path(),
+                &Path::new("/w").join(name)
+            ));
+        }
+        for name in [
+            "id_rsa",
+            "tls.key",
+            "deploy_rsa.pub",
+            "rsa",
+            "key",
+            "author.json",
+        ] {
+            assert!(!is_key_by_content(name.as_ref()), "{name}");
         }
     }
 

@@ -105,7 +105,7 @@ pub use error::PolicyError;
 pub use file::PolicyFile;
 pub use grants::{Access, FileGrant, Grants, NetworkGrant, SpawnGrant};
 pub use host::{HostFilter, HostPattern};
-pub use key_paths::{ends_key_path, key_part, key_path};
+pub use key_paths::{ends_key_path, is_key_by_content, key_part, key_path};
 pub use limits::ResourceLimits;
 pub use package::PackagePattern;
 pub use permission::Permission;

@@ -5,6 +5,7 @@
 )]
 
 mod git_settings;
+mod named_by_content;
 mod public_text;
 mod secret_text;
 
@@ -15,7 +16,7 @@ use std::io::{self, ErrorKind};
 use std::os::unix::fs::{DirEntryExt, MetadataExt};
 use std::path::{Path, PathBuf};
 
-use skills_policy::{Grants, ends_key_path};
+use skills_policy::{Grants, ends_key_path, is_key_by_content};
 
 use self::public_text::holds_no_key;
 
@@ -32,7 +33,8 @@ const MAX_DEPTH: usize = 64;
 ///
 /// Found are paths that [`Grants::withholds`] names, the targets of symlinks with such names, and
 /// other hard links of the same files, as far as they are in granted directories. Certificates
-/// without a private key, and settings of git and npm without a password, are not among them.
+/// without a private key, settings of git and npm without a password, and files with the name of a
+/// [key by content](skills_policy::is_key_by_content) that are none, are not among them.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct KeyFiles {
     paths: BTreeMap<PathBuf, KeyFile>,
@@ -54,6 +56,15 @@ pub struct KeyFile {
     "the granted directories contain more than {0}, too many to search for files with keys; grant narrower directories"
 )]
 pub struct KeySearchLimit(&'static str);
+
+/// Returns true if a file holds a key by its content, and `name` is one of
+/// [`skills_policy::is_key_by_content`]. `name` can be that of a symlink to the file, and `file` has no
+/// symlinks. This reads the file, up to a mebibyte.
+#[must_use]
+pub fn holds_key_by_content(name: &OsStr, file: &Path) -> bool {
+    let has_key = |metadata: Metadata| metadata.is_file() && !holds_no_key(name, file, &metadata);
+    is_key_by_content(name) && file.symlink_metadata().is_ok_and(has_key)
+}
 
 impl KeyFiles {
     /// Searches the granted directories. Symlinks are not followed, except those with a name of a
@@ -135,6 +146,9 @@ impl Entry<'_> {
 trait Pass {
     /// Returns true if an entry is withheld.
     fn withholds(&self, grants: &Grants, entry: &Entry<'_>) -> bool;
+
+    /// Whether the content of a withheld entry can [show](holds_no_key) that it holds no key.
+    const DEPENDS_ON_CONTENT: bool;
 }
 
 /// Withholds paths by their names.
@@ -153,6 +167,8 @@ struct Search<'a> {
 }
 
 impl Pass for KeyNames {
+    const DEPENDS_ON_CONTENT: bool = true;
+
     fn withholds(&self, grants: &Grants, entry: &Entry<'_>) -> bool {
         // Nearly all names are those of no key.
         let is_candidate = entry.is_in_keys || ends_key_path(entry.name);
@@ -161,6 +177,9 @@ impl Pass for KeyNames {
 }
 
 impl Pass for HardLinks {
+    // The content was examined by the name of the key.
+    const DEPENDS_ON_CONTENT: bool = false;
+
     fn withholds(&self, grants: &Grants, entry: &Entry<'_>) -> bool {
         if entry.is_directory || !self.inodes.contains(&entry.inode) {
             return false;
@@ -205,7 +224,7 @@ impl<'a> Search<'a> {
     }
 
     /// Visits a directory. Another file is not visited: a permission names it.
-    fn visit(&mut self, directory: &Directory, pass: &impl Pass) -> Result<(), KeySearchLimit> {
+    fn visit<P: Pass>(&mut self, directory: &Directory, pass: &P) -> Result<(), KeySearchLimit> {
         if directory.depth > MAX_DEPTH {
             return Err(KeySearchLimit("64 levels of directories"));
         }
@@ -214,17 +233,17 @@ impl<'a> Search<'a> {
             Ok(entries) => entries,
             Err(error) if is_no_directory(&error) => return Ok(()),
             // Its files can be opened by their names.
-            Err(_) => return self.withhold(path, location),
+            Err(_) => return self.insert(path, location),
         };
         let mut inner = Vec::new();
         for entry in entries {
             self.count_entry()?;
             let Ok(entry) = entry else {
-                return self.withhold(path, location);
+                return self.insert(path, location);
             };
             let name = entry.file_name();
             let Ok(kind) = entry.file_type() else {
-                self.withhold(&path.join(&name), &entry.path())?;
+                self.insert(&path.join(&name), &entry.path())?;
                 continue;
             };
             let examined = Entry {
@@ -237,7 +256,11 @@ impl<'a> Search<'a> {
             let is_withheld = pass.withholds(self.grants, &examined);
             let is_granted_in_part = is_withheld && self.has_grant_below(&examined.path());
             if is_withheld && !is_granted_in_part {
-                self.withhold(&examined.path(), &entry.path())?;
+                if P::DEPENDS_ON_CONTENT {
+                    self.withhold(&examined.path(), &entry.path())?;
+                } else {
+                    self.insert(&examined.path(), &entry.path())?;
+                }
             }
             if examined.is_directory && !self.is_closed(&examined.path()) {
                 inner.push((name, directory.is_in_keys || is_granted_in_part));
@@ -274,18 +297,37 @@ impl<'a> Search<'a> {
         files.any(|file| file.path() != path && file.path().starts_with(path))
     }
 
-    /// Withholds a path with its file at `location`, or the target of a symlink.
+    /// Withholds a path with its file at `location`, or the target of a symlink, unless it is known to
+    /// hold no key.
     fn withhold(&mut self, path: &Path, location: &Path) -> Result<(), KeySearchLimit> {
         let Ok(metadata) = location.symlink_metadata() else {
             return Ok(());
         };
-        let hidden = self.grants.hidden();
-        if path.ancestors().any(|above| hidden.contains(above)) || holds_no_key(location, &metadata)
-        {
-            return Ok(());
+        // The name of a link says what it leads to: a target may have any name.
+        let name = location.file_name().unwrap_or_default();
+        if !metadata.is_symlink() {
+            return if holds_no_key(name, location, &metadata) {
+                Ok(())
+            } else {
+                self.insert(path, location)
+            };
         }
-        if metadata.is_symlink() {
-            return self.withhold_target(location);
+        let target = self.target(location);
+        let target = target.filter(|target| {
+            let metadata = target.symlink_metadata();
+            metadata.is_ok_and(|metadata| !holds_no_key(name, target, &metadata))
+        });
+        target.map_or(Ok(()), |target| self.insert(&target, &target))
+    }
+
+    /// Adds a path with its file at `location`.
+    fn insert(&mut self, path: &Path, location: &Path) -> Result<(), KeySearchLimit> {
+        let Ok(metadata) = location.symlink_metadata() else {
+            return Ok(());
+        };
+        let hidden = self.grants.hidden();
+        if path.ancestors().any(|above| hidden.contains(above)) {
+            return Ok(());
         }
         if self.found.len() >= MAX_PATHS {
             return Err(KeySearchLimit("2,000 files that may hold keys"));
@@ -298,20 +340,15 @@ impl<'a> Search<'a> {
         Ok(())
     }
 
-    fn withhold_target(&mut self, link: &Path) -> Result<(), KeySearchLimit> {
-        let target = link.canonicalize().ok().filter(|target| {
-            // A permission for the target itself names it. A link to a directory around what is
-            // granted would withhold everything.
-            let mut files = self.grants.files().iter();
-            !files.any(|file| file.path().starts_with(target))
-        });
-        let Some(target) = target else {
-            return Ok(());
-        };
-        match self.grants.innermost_grant(&target) {
-            Some(grant) if !grant.includes_keys() => self.withhold(&target, &target),
-            _ => Ok(()),
-        }
+    /// Returns the target of a symlink, if it is in a granted directory and no permission names it.
+    fn target(&self, link: &Path) -> Option<PathBuf> {
+        let target = link.canonicalize().ok()?;
+        // A permission for the target itself names it. A link to a directory around what is granted
+        // would withhold everything.
+        let mut files = self.grants.files().iter();
+        let is_named = files.any(|file| file.path().starts_with(&target));
+        let grant = self.grants.innermost_grant(&target)?;
+        (!is_named && !grant.includes_keys()).then_some(target)
     }
 
     /// Withholds what symlinks in the withheld directories lead to, and returns the withheld files
@@ -337,7 +374,8 @@ impl<'a> Search<'a> {
             return Ok(());
         };
         if metadata.is_symlink() {
-            return self.withhold_target(path);
+            let target = self.target(path);
+            return target.map_or(Ok(()), |target| self.insert(&target, &target));
         }
         if metadata.is_file() && metadata.nlink() > 1 {
             identities.insert(identity(&metadata));
@@ -514,6 +552,38 @@ mod tests {
         let with_password = "[remote \"o\"]\n\turl = https://u:p@h/x\n";
         fs::write(workspace.join("sub/.git/config"), with_password).unwrap();
         assert_eq!(found(&request, &workspace, &[]), "sub/.git/config tls.key");
+    }
+
+    #[test]
+    fn names_of_which_the_content_decides_are_withheld_with_a_key() {
+        let directory = tempfile::tempdir().unwrap();
+        let (request, workspace) = request_in(&directory);
+        let private = "-----BEGIN OPENSSH PRIVATE KEY-----\nAA\n";
+        create_files(
+            &workspace,
+            &[
+                "docs/README.asc",
+                "auth.json",
+                "src_rsa/main.c",
+                ".env",
+                "store/plain",
+                "store/real",
+            ],
+        );
+        for path in ["deploy_rsa", "my.asc", "store/real"] {
+            fs::write(workspace.join(path), private).unwrap();
+        }
+        fs::write(workspace.join(".yarnrc.yml"), "npmAuthToken: abc\n").unwrap();
+        // Other names of a key are not examined by their own content.
+        fs::hard_link(workspace.join(".env"), workspace.join("notes.asc")).unwrap();
+        symlink("../docs/README.asc", workspace.join("store/.env")).unwrap();
+        symlink("plain", workspace.join("store/plain_rsa")).unwrap();
+        symlink("real", workspace.join("store/real_rsa")).unwrap();
+        symlink("/nowhere", workspace.join("lost_rsa")).unwrap();
+        let all = ".env .yarnrc.yml deploy_rsa docs/README.asc my.asc notes.asc store/real";
+        assert_eq!(found(&request, &workspace, &[]), all);
+        let others = all.replace("deploy_rsa ", "");
+        assert_eq!(found(&request, &workspace, &["deploy_rsa"]), others);
     }
 
     #[test]

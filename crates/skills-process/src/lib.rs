@@ -56,7 +56,7 @@ pub use interpreter::{
     MemoryRlimit, ProgramFinder, ResolvedProgram, interpreter_args, interpreter_names,
 };
 #[cfg(unix)]
-pub use key_files::{KeyFile, KeyFiles, KeySearchLimit};
+pub use key_files::{KeyFile, KeyFiles, KeySearchLimit, holds_key_by_content};
 #[cfg(unix)]
 pub use protected_entries::{ProtectedChanges, ProtectedEntries, SearchLimit};
 pub use quota_monitor::QuotaMonitor;

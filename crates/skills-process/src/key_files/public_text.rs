@@ -1,11 +1,13 @@
 //! Files that have the name of a file with keys, and hold none.
 
+use std::ffi::OsStr;
 use std::fs::{Metadata, OpenOptions};
 use std::io::Read;
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 
 use super::git_settings::is_public_git_config;
+use super::named_by_content::holds_key;
 use super::secret_text::{has_user, is_variable, may_hold_secret};
 
 /// Larger files count as files with keys. The list of all public authorities has 300 KiB.
@@ -45,14 +47,19 @@ const NPM_SETTINGS: [&str; 18] = [
 ];
 
 /// Returns true if a file or directory with the name of one with keys is known to hold none:
-/// certificates alone, settings of git or npm that are all known and without a password, or a
-/// virtual environment. Symlinks are not followed.
-pub(super) fn holds_no_key(path: &Path, metadata: &Metadata) -> bool {
+/// certificates alone, settings of git or npm that are all known and without a password, a virtual
+/// environment, or a file with a name of [`skills_policy::is_key_by_content`] and another content. `name`
+/// can be that of a symlink to `path`, which is not one.
+pub(super) fn holds_no_key(name: &OsStr, path: &Path, metadata: &Metadata) -> bool {
+    let is_by_content = skills_policy::is_key_by_content(name);
     if metadata.is_dir() {
-        return path.join("pyvenv.cfg").is_file();
+        return is_by_content || path.join("pyvenv.cfg").is_file();
     }
-    let name = path.file_name().unwrap_or_default().to_string_lossy();
-    let is_public: fn(&str) -> bool = match name.to_lowercase().as_str() {
+    let name = name.to_string_lossy().to_lowercase();
+    if is_by_content {
+        return metadata.is_file() && !holds_key(&name, path);
+    }
+    let is_public: fn(&str) -> bool = match name.as_str() {
         "config" | "config.worktree" => is_public_git_config,
         ".npmrc" => is_public_npm_config,
         name if name.ends_with(".pem") => is_public_pem,
@@ -61,8 +68,12 @@ pub(super) fn holds_no_key(path: &Path, metadata: &Metadata) -> bool {
     metadata.is_file() && read_text(path).is_some_and(|text| is_public(&text))
 }
 
-/// Returns the text of a regular file of at most a mebibyte.
 fn read_text(path: &Path) -> Option<String> {
+    String::from_utf8(read_bytes(path)?).ok()
+}
+
+/// Returns the content of a regular file of at most a mebibyte. Symlinks are not followed.
+pub(super) fn read_bytes(path: &Path) -> Option<Vec<u8>> {
     let flags = rustix::fs::OFlags::NOFOLLOW | rustix::fs::OFlags::NONBLOCK;
     let file = OpenOptions::new()
         .read(true)
@@ -73,10 +84,10 @@ fn read_text(path: &Path) -> Option<String> {
     if !metadata.is_file() || metadata.len() > MAX_BYTES {
         return None;
     }
-    let mut text = String::new();
+    let mut bytes = Vec::new();
     // One byte more, so that a file that grows is recognized.
-    file.take(MAX_BYTES + 1).read_to_string(&mut text).ok()?;
-    (text.len() as u64 <= MAX_BYTES).then_some(text)
+    file.take(MAX_BYTES + 1).read_to_end(&mut bytes).ok()?;
+    (bytes.len() as u64 <= MAX_BYTES).then_some(bytes)
 }
 
 /// Returns true if a text has PEM blocks, all of them are public, and nothing but comments is around
