@@ -1,5 +1,6 @@
-//! Other names of files with keys.
+//! Files with keys that their own name does not show.
 
+use std::ffi::OsStr;
 use std::path::Path;
 
 /// Returns true if a file in `directory` is another hard link of one there that may hold keys, by its
@@ -40,5 +41,21 @@ pub fn is_link_of_keys(directory: &Path, file: &Path) -> bool {
 #[cfg(not(unix))]
 #[must_use]
 pub fn is_link_of_keys(_directory: &Path, _file: &Path) -> bool {
+    false
+}
+
+/// Returns true if a file holds a key by its content, and `name`, its own or that of a symlink to it, is
+/// one that other files have, too: see [`is_key_by_content`](skills_policy::is_key_by_content). The path
+/// of the file is canonical. This reads the file.
+#[cfg(unix)]
+#[must_use]
+pub fn holds_key_by_content(name: &OsStr, file: &Path) -> bool {
+    skills_process::holds_key_by_content(name, file)
+}
+
+/// Content is not examined here.
+#[cfg(not(unix))]
+#[must_use]
+pub fn holds_key_by_content(_name: &OsStr, _file: &Path) -> bool {
     false
 }

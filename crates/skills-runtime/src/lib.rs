@@ -61,7 +61,7 @@ pub use executor::{
 };
 #[cfg(all(feature = "packages", unix))]
 pub use executor::{PackageConfig, PackagePlan, PackageStatus};
-pub use key_links::is_link_of_keys;
+pub use key_links::{holds_key_by_content, is_link_of_keys};
 pub use library::{Library, LoadedSkill, OnMissing, SkillDescriptor, SkillPrograms};
 #[cfg(feature = "search")]
 pub use library::{ReferenceSearch, SkillIndex, SkillSearch};

@@ -1,6 +1,6 @@
 //! Resolution of virtual paths to skills, mounts and directories.
 
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 use std::fmt::Display;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -8,7 +8,7 @@ use std::sync::Arc;
 use cap_fs_ext::DirExt as _;
 use cap_std::fs::Dir;
 use skills_runtime::discovery::{InactiveEntry, InactiveReason, Lookup};
-use skills_runtime::{Entry, is_link_of_keys};
+use skills_runtime::{Entry, holds_key_by_content, is_link_of_keys};
 
 use super::{FileTools, SkillWrites};
 use crate::files::sensitive::is_key_file;
@@ -270,6 +270,7 @@ impl FileTools {
         if is_key_file(&names)
             || is_key_file(&resolved.parts)
             || resolved.is_link_of_keys(&canonical)
+            || resolved.holds_key_by_content(&canonical)
         {
             return Err(ToolErrorCode::PermissionDenied
                 .error(format!(
@@ -294,6 +295,15 @@ impl ResolvedPath {
     fn is_link_of_keys(&self, canonical: &[OsString]) -> bool {
         let file = self.canonical_host_path(canonical);
         has_links(&file) && is_link_of_keys(&self.base_path(), &file)
+    }
+
+    /// Returns true if a file holds a key, and its name or that of a link to it can be one of a key.
+    fn holds_key_by_content(&self, canonical: &[OsString]) -> bool {
+        let file = self.canonical_host_path(canonical);
+        let linked = self.parts.last().map(OsStr::new);
+        let names = [linked, canonical.last().map(OsString::as_os_str)];
+        let mut names = names.into_iter().flatten();
+        names.any(|name| holds_key_by_content(name, &file))
     }
 
     /// Returns the host path of [`base_dir`](Self::base_dir).

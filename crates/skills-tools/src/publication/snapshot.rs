@@ -2,13 +2,14 @@
 
 use std::ffi::OsString;
 use std::io::Read;
+use std::path::Path;
 use std::sync::Arc;
 
 use cap_std::fs::File;
 use serde_json::{Map, Value};
-use skills_runtime::Entry;
 use skills_runtime::discovery::{FileStamp, SKILL_FILE, SkillFiles, StampedFile, StampedListing};
 use skills_runtime::manifest::{Document, FrontmatterScan, MAX_FILE_BYTES};
+use skills_runtime::{Entry, holds_key_by_content};
 
 use super::field_rules::check_fields;
 use super::unpublished::UnpublishedReason;
@@ -220,6 +221,7 @@ fn select_files<'a>(
         // Names that the file tools reject are not published either.
         parts.iter().all(|part| invalid_part_reason(part).is_none())
             && !is_key_file(&parts)
+            && !is_key_by_content(&entry.directory().join(&file.path))
             && !hidden.contains(&entry.directory().join(&file.path))
     };
     let files: Vec<&StampedFile> = listing.files.iter().filter(is_published).collect();
@@ -231,6 +233,11 @@ fn select_files<'a>(
         _ if bytes > MAX_BYTES => Err(UnpublishedReason::TooLarge { bytes }),
         _ => Ok(files),
     }
+}
+
+fn is_key_by_content(file: &Path) -> bool {
+    let name = file.file_name().unwrap_or_default();
+    holds_key_by_content(name, file)
 }
 
 /// Parses the frontmatter with an interpretation that all YAML parsers share. Restrictions in the

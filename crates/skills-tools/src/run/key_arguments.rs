@@ -5,8 +5,8 @@
 
 use std::path::{Path, PathBuf};
 
-use skills_runtime::HostCommand;
 use skills_runtime::policy::key_path;
+use skills_runtime::{HostCommand, holds_key_by_content};
 
 use super::visible_dirs::VisibleDirs;
 
@@ -37,7 +37,10 @@ pub(super) fn named_keys(
             continue;
         };
         let is_key = visible.enclosing(&real).is_some_and(|directory| {
-            key_path(&real, directory).is_some() || key_path(&path, directory).is_some()
+            [&real, &path].iter().any(|named| {
+                let name = named.file_name().unwrap_or_default();
+                key_path(named, directory).is_some() || holds_key_by_content(name, &real)
+            })
         });
         if is_key && !keys.contains(&real) && keys.len() < MAX_FILES {
             keys.push(real);

@@ -186,3 +186,29 @@ async fn a_hard_link_of_a_key_is_not_read_by_a_tool() {
     );
     assert!(read("other.txt").await.text().contains("KEY notes"));
 }
+
+/// Other files have such names, too.
+#[tokio::test]
+async fn only_the_content_makes_some_files_keys() {
+    let host = host();
+    let private = format!("-----BEGIN OPENSSH PRIVATE KEY-----\n{CANARY}\n");
+    host.file("workspace/deploy_rsa", private)
+        .file("workspace/a/README.asc", "= Title\n");
+    symlink("../deploy_rsa", host.path("workspace/a/other.txt")).unwrap();
+    let tools = host.tools();
+    for (path, is_read) in [
+        ("deploy_rsa", false),
+        ("a/other.txt", false),
+        ("a/README.asc", true),
+    ] {
+        let arguments = serde_json::json!({"path": path});
+        let outcome = tools.call("skills_read", arguments).await;
+        let expected = (!is_read).then_some("permission_denied");
+        assert_eq!(outcome.code(), expected, "{path}: {}", outcome.text());
+    }
+    if !skip_without_sandbox() {
+        check_withheld(&tools, "cat deploy_rsa a/other.txt", "").await;
+        let outcome = bash(&tools, "cat a/README.asc", "").await;
+        assert!(outcome.text().contains("= Title"), "{}", outcome.text());
+    }
+}
