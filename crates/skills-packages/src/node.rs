@@ -60,11 +60,16 @@ impl NodeProject {
             let path = format!("{directory}{name}");
             Some((files(&path)?, path))
         });
+        if project.dependencies.is_empty() && project.problems.is_empty() {
+            return None;
+        }
         if let Some((text, path)) = lock {
+            // npm ignores such a file, and installs other versions than those that it fixed.
+            project.problems.extend(lock_problem(&path, &text));
             project.sources.push(path);
             project.lock = Some(text);
         }
-        (!project.dependencies.is_empty() || !project.problems.is_empty()).then_some(project)
+        Some(project)
     }
 
     /// Adds listed packages.
@@ -134,6 +139,23 @@ impl NodeProject {
     }
 }
 
+/// Returns why a lock file cannot be used; `None` if it can be parsed.
+fn lock_problem(file: &str, text: &str) -> Option<String> {
+    let (line, reason) = match serde_json::from_str::<Value>(text) {
+        Ok(Value::Object(lock)) => {
+            let lists = ["packages", "dependencies"].map(|field| Some((field, lock.get(field)?)));
+            let mut wrong = lists.into_iter().flatten();
+            let (field, _) = wrong.find(|(_, list)| !list.is_object())?;
+            (String::new(), format!("`{field}` is not an object"))
+        }
+        Ok(_) => (String::new(), "is not an object".to_owned()),
+        Err(error) => (format!(":{}", error.line()), error.to_string()),
+    };
+    Some(format!(
+        "{file}{line}: {reason}; create the lock file again with `npm install`, or remove it"
+    ))
+}
+
 /// Splits `NAME@RANGE`; without a range every version counts.
 pub(crate) fn split_version(text: &str) -> (&str, &str) {
     // The name of a scoped package begins with `@`.
@@ -195,6 +217,55 @@ mod tests {
         package.json: `a` `file:../a` is not from a registry
         package.json: `-g` `1` is not from a registry
         ");
+    }
+
+    /// npm would install other versions without a word.
+    #[test]
+    fn a_lock_file_that_cannot_be_parsed_is_a_problem() {
+        for name in ["package-lock.json", "npm-shrinkwrap.json"] {
+            let problems = |lock: &str| {
+                let files = |path: &str| match path {
+                    "a/package.json" => Some(r#"{"dependencies": {"b": "1"}}"#.to_owned()),
+                    path if path == format!("a/{name}") => Some(lock.to_owned()),
+                    _ => None,
+                };
+                let project = NodeProject::read(&files, &["a/".to_owned()]).unwrap();
+                project.problems.join("\n")
+            };
+            let remedy = "create the lock file again with `npm install`, or remove it";
+            for (lock, reason) in [
+                ("{ not json", ":1: key must be a string at line 1 column 3"),
+                (
+                    "{\n\"packages\": {},\n<<<<<<< HEAD\n",
+                    ":3: key must be a string at line 3 column 1",
+                ),
+                ("", ":1: EOF while parsing a value at line 1 column 0"),
+                ("[]", ": is not an object"),
+                (
+                    r#"{"lockfileVersion": 3, "packages": []}"#,
+                    ": `packages` is not an object",
+                ),
+                (
+                    r#"{"dependencies": "x"}"#,
+                    ": `dependencies` is not an object",
+                ),
+            ] {
+                assert_eq!(problems(lock), format!("a/{name}{reason}; {remedy}"));
+            }
+            for lock in [
+                "{}",
+                r#"{"lockfileVersion": 3, "packages": {}}"#,
+                r#"{"dependencies": {}}"#,
+            ] {
+                assert_eq!(problems(lock), "");
+            }
+        }
+        let without_packages = |path: &str| match path {
+            "package.json" => Some("{}".to_owned()),
+            "package-lock.json" => Some("{".to_owned()),
+            _ => None,
+        };
+        assert_eq!(NodeProject::read(&without_packages, &[String::new()]), None);
     }
 
     #[test]

@@ -68,14 +68,13 @@ impl UvPackage {
 /// Reads the packages of a lock file.
 ///
 /// # Errors
-/// Returns why it cannot be read.
-pub(crate) fn parse(text: &str) -> Result<Vec<UvPackage>, String> {
-    let lock: Lock = parse_toml(text).map_err(|error| error.to_string())?;
+/// Returns why it cannot be read, with its line if the parser knows it.
+pub(crate) fn parse(text: &str) -> Result<Vec<UvPackage>, (Option<usize>, String)> {
+    let lock: Lock = parse_toml(text).map_err(|error| (error.line(), error.to_string()))?;
     if lock.version != 1 {
         let version = lock.version;
-        return Err(format!(
-            "version {version} of the lock file is not supported"
-        ));
+        let reason = format!("version {version} of the lock file is not supported");
+        return Err((None, reason));
     }
     Ok(lock.package)
 }
@@ -84,7 +83,11 @@ pub(crate) fn parse(text: &str) -> Result<Vec<UvPackage>, String> {
 pub(super) fn add(project: &mut PythonProject, file: &str, text: &str) {
     let packages = match parse(text) {
         Ok(packages) => packages,
-        Err(reason) => return project.add_problem(file, None, &reason),
+        Err((line, reason)) => {
+            let reason =
+                format!("{reason}; create the lock file again with `uv lock`, or remove it");
+            return project.add_problem(file, line, &reason);
+        }
     };
     for package in packages {
         match (package.source_kind(), &package.version) {
@@ -135,6 +138,28 @@ fn constraint(name: &str, version: &str, markers: &[String]) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_lock_file_that_cannot_be_parsed_is_a_problem() {
+        for (text, start) in [
+            ("version = 1\n<<<<<<< HEAD\n", "uv.lock:2: "),
+            ("version = 1\n[[package]]\nname = 3\n", "uv.lock:3: "),
+            (
+                "version = 2\n",
+                "uv.lock: version 2 of the lock file is not supported; ",
+            ),
+        ] {
+            let mut project = PythonProject::of_file("pyproject.toml");
+            add(&mut project, "uv.lock", text);
+            let problems = project.problems.join("\n");
+            assert!(
+                problems.starts_with(start)
+                    && problems
+                        .ends_with("; create the lock file again with `uv lock`, or remove it"),
+                "{problems}"
+            );
+        }
+    }
 
     #[test]
     fn a_locked_version_is_one_line_of_the_constraints() {
