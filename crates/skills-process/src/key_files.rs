@@ -5,28 +5,34 @@
 )]
 
 mod git_settings;
+mod links;
 mod named_by_content;
 mod public_text;
 mod secret_text;
 
-use std::collections::{BTreeMap, HashSet};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::ffi::OsStr;
 use std::fs::{self, Metadata};
 use std::io::{self, ErrorKind};
 use std::os::unix::fs::{DirEntryExt, MetadataExt};
 use std::path::{Path, PathBuf};
 
-use skills_policy::{Grants, ends_key_path, is_key_by_content};
+use skills_policy::{FileGrant, Grants, ends_key_path, is_key_by_content};
+use skills_sandbox::ChangedKeyLink;
 
+use self::links::{FollowedLink, KeyLinks};
 use self::public_text::holds_no_key;
 
 /// Maximum directory entries that are examined before each run. The rest could hold keys, so the run
 /// is rejected.
 const MAX_ENTRIES: usize = 1_000_000;
-/// Maximum paths that are withheld. With namespaces each of them is a mount.
+/// Maximum paths that are withheld, and maximum symlinks that have to stay. With namespaces each of
+/// them is a mount.
 const MAX_PATHS: usize = 2_000;
 /// Maximum depth of directories below a granted one.
 const MAX_DEPTH: usize = 64;
+/// Maximum granted paths that are named with the reason why they are withheld.
+const MAX_NOTES: usize = 20;
 
 /// The files and directories of a run that may hold keys and that no permission names. A backend
 /// denies opening them.
@@ -35,9 +41,17 @@ const MAX_DEPTH: usize = 64;
 /// other hard links of the same files, as far as they are in granted directories. Certificates
 /// without a private key, settings of git and npm without a password, and files with the name of a
 /// [key by content](skills_policy::is_key_by_content) that are none, are not among them.
+///
+/// A file that only a symlink marks as one with keys would be readable in the next run if the program
+/// could rename or remove the symlink. So a backend lets the program change neither the
+/// [symlinks](Self::symlinks) nor the names of the directories above them, and one that cannot reports
+/// the [changed ones](Self::changed_links).
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct KeyFiles {
     paths: BTreeMap<PathBuf, KeyFile>,
+    links: KeyLinks,
+    /// Granted paths that are withheld, since they are hard links of other files with keys, and those.
+    other_names: Vec<(PathBuf, PathBuf)>,
 }
 
 /// A path that is withheld, and what was there when it was found.
@@ -77,12 +91,45 @@ impl KeyFiles {
         let mut search = Search::new(grants);
         search.visit_all(&KeyNames)?;
         let links = search.follow_links()?;
-        if !links.identities.is_empty() {
+        if !links.names.is_empty() {
             // A second pass, since a link can be found before the file with the name of a key.
             search.visit_all(&links)?;
         }
+        let other_names = search.granted_names(&links);
         Ok(Self {
-            paths: search.into_outermost(),
+            other_names,
+            ..search.into_outermost()
+        })
+    }
+
+    /// Returns the symlinks that have to stay, in order: those with the name of a file with keys and
+    /// those that they lead through, as far as they are in writable directories.
+    pub fn symlinks(&self) -> impl Iterator<Item = &Path> {
+        self.links.steps().iter().map(PathBuf::as_path)
+    }
+
+    /// Returns true if one of the [symlinks](Self::symlinks) is below `directory`.
+    #[must_use]
+    pub fn has_symlink_below(&self, directory: &Path) -> bool {
+        let mut after = self.links.steps().range(directory.to_owned()..);
+        after.next().is_some_and(|path| path.starts_with(directory))
+    }
+
+    /// Returns the symlinks with names of files with keys that lead elsewhere than before, or were
+    /// removed or renamed. This reads the disk, so call it on a blocking thread.
+    #[must_use]
+    pub fn changed_links(&self) -> Vec<ChangedKeyLink> {
+        self.links.changed().collect()
+    }
+
+    /// Returns a line for each granted path that is withheld nevertheless, at most 20.
+    pub fn notes(&self) -> impl Iterator<Item = String> {
+        let names = self.other_names.iter().take(MAX_NOTES);
+        names.map(|(path, key)| {
+            let (path, key) = (path.display(), key.display());
+            format!(
+                "`{path}` was not shared: it is another name of `{key}`, which may hold keys; only a rule or an approval to read `{key}` shares it"
+            )
         })
     }
 
@@ -97,6 +144,12 @@ impl KeyFiles {
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.paths.is_empty()
+    }
+
+    /// Returns true if this very path is withheld.
+    #[must_use]
+    pub fn contains(&self, path: &Path) -> bool {
+        self.paths.contains_key(path)
     }
 
     /// Returns the withheld path at or above `path`.
@@ -156,7 +209,8 @@ struct KeyNames;
 
 /// Withholds files by their inode numbers.
 struct HardLinks {
-    identities: HashSet<(u64, u64)>,
+    /// Device and inode numbers, and the name by which each file is withheld.
+    names: HashMap<(u64, u64), PathBuf>,
     inodes: HashSet<u64>,
 }
 
@@ -164,6 +218,7 @@ struct Search<'a> {
     grants: &'a Grants,
     remaining: usize,
     found: BTreeMap<PathBuf, KeyFile>,
+    links: KeyLinks,
 }
 
 impl Pass for KeyNames {
@@ -185,7 +240,7 @@ impl Pass for HardLinks {
             return false;
         }
         let metadata = grants.locate(&entry.path()).symlink_metadata();
-        metadata.is_ok_and(|metadata| self.identities.contains(&identity(&metadata)))
+        metadata.is_ok_and(|metadata| self.names.contains_key(&identity(&metadata)))
     }
 }
 
@@ -195,6 +250,7 @@ impl<'a> Search<'a> {
             grants,
             remaining: MAX_ENTRIES,
             found: BTreeMap::new(),
+            links: KeyLinks::default(),
         }
     }
 
@@ -312,6 +368,8 @@ impl<'a> Search<'a> {
                 self.insert(path, location)
             };
         }
+        // The link has to stay as it is.
+        self.keep_link(location)?;
         let target = self.target(location);
         let target = target.filter(|target| {
             let metadata = target.symlink_metadata();
@@ -325,8 +383,7 @@ impl<'a> Search<'a> {
         let Ok(metadata) = location.symlink_metadata() else {
             return Ok(());
         };
-        let hidden = self.grants.hidden();
-        if path.ancestors().any(|above| hidden.contains(above)) {
+        if self.is_hidden(path) {
             return Ok(());
         }
         if self.found.len() >= MAX_PATHS {
@@ -351,16 +408,62 @@ impl<'a> Search<'a> {
         (!is_named && !grant.includes_keys()).then_some(target)
     }
 
+    fn is_hidden(&self, path: &Path) -> bool {
+        let hidden = self.grants.hidden();
+        path.ancestors().any(|above| hidden.contains(above))
+    }
+
+    /// Keeps the symlinks to a file that is not shared, in this run or in one with other grants. It
+    /// need not exist yet.
+    fn keep_link(&mut self, link: &Path) -> Result<(), KeySearchLimit> {
+        let grants = self.grants;
+        let name = link.file_name().unwrap_or_default();
+        let FollowedLink { symlinks, end } = FollowedLink::new(link);
+        let is_shared = grants
+            .innermost_grant(&end)
+            .is_some_and(FileGrant::includes_keys);
+        let is_around_grant = grants
+            .files()
+            .iter()
+            .any(|file| file.path().starts_with(&end));
+        let is_public = || {
+            let metadata = end.symlink_metadata();
+            metadata.is_ok_and(|metadata| holds_no_key(name, &end, &metadata))
+        };
+        if is_shared || is_around_grant || self.is_hidden(&end) || is_public() {
+            return Ok(());
+        }
+        let is_changeable = |path: &PathBuf| grants.innermost_writable(path).is_some();
+        let steps: Vec<PathBuf> = symlinks.into_iter().filter(is_changeable).collect();
+        if !steps.is_empty() {
+            self.links.add(link, end, steps);
+        }
+        if self.links.len() > MAX_PATHS {
+            return Err(KeySearchLimit("2,000 symlinks to files that may hold keys"));
+        }
+        Ok(())
+    }
+
     /// Withholds what symlinks in the withheld directories lead to, and returns the withheld files
     /// that have other names.
     fn follow_links(&mut self) -> Result<HardLinks, KeySearchLimit> {
-        let mut identities = HashSet::new();
+        let mut names = HashMap::new();
         let found: Vec<PathBuf> = self.found.keys().cloned().collect();
         for path in found {
-            self.add_linked(&self.grants.locate(&path), 0, &mut identities)?;
+            self.add_linked(&self.grants.locate(&path), 0, &mut names)?;
         }
-        let inodes = identities.iter().map(|(_, inode)| *inode).collect();
-        Ok(HardLinks { identities, inodes })
+        let inodes = names.keys().map(|(_, inode)| *inode).collect();
+        Ok(HardLinks { names, inodes })
+    }
+
+    /// Returns the granted paths that are withheld as hard links, each with the name of the key.
+    fn granted_names(&self, links: &HardLinks) -> Vec<(PathBuf, PathBuf)> {
+        let granted = self.grants.files().iter().map(FileGrant::path);
+        let names = granted.filter_map(|path| {
+            let key = links.names.get(&self.found.get(path)?.identity)?;
+            (key != path).then(|| (path.to_owned(), key.clone()))
+        });
+        names.collect()
     }
 
     /// Adds a file that has other names, or those in a directory.
@@ -368,7 +471,7 @@ impl<'a> Search<'a> {
         &mut self,
         path: &Path,
         depth: usize,
-        identities: &mut HashSet<(u64, u64)>,
+        names: &mut HashMap<(u64, u64), PathBuf>,
     ) -> Result<(), KeySearchLimit> {
         let Ok(metadata) = path.symlink_metadata() else {
             return Ok(());
@@ -378,7 +481,8 @@ impl<'a> Search<'a> {
             return target.map_or(Ok(()), |target| self.insert(&target, &target));
         }
         if metadata.is_file() && metadata.nlink() > 1 {
-            identities.insert(identity(&metadata));
+            let name = names.entry(identity(&metadata));
+            name.or_insert_with(|| path.to_owned());
         }
         if !metadata.is_dir() || depth > MAX_DEPTH {
             return Ok(());
@@ -386,22 +490,31 @@ impl<'a> Search<'a> {
         // One that cannot be listed by this user has no links that this user made.
         for entry in fs::read_dir(path).into_iter().flatten().flatten() {
             self.count_entry()?;
-            self.add_linked(&entry.path(), depth + 1, identities)?;
+            self.add_linked(&entry.path(), depth + 1, names)?;
         }
         Ok(())
     }
 
-    /// Returns the found paths without those in others.
-    fn into_outermost(self) -> BTreeMap<PathBuf, KeyFile> {
-        let all = KeyFiles { paths: self.found };
+    /// Returns the found paths, and the symlinks, without those in others.
+    fn into_outermost(self) -> KeyFiles {
+        let all = KeyFiles {
+            paths: self.found,
+            ..KeyFiles::default()
+        };
         let is_outermost = |path: &Path| {
             let above = path.parent();
             above.and_then(|above| all.enclosing(above)).is_none()
         };
+        let mut links = self.links;
+        links.retain_steps(is_outermost);
         let outermost = all.iter().filter(|(path, _)| is_outermost(path));
-        outermost
-            .map(|(path, file)| (path.to_owned(), file))
-            .collect()
+        KeyFiles {
+            paths: outermost
+                .map(|(path, file)| (path.to_owned(), file))
+                .collect(),
+            links,
+            ..KeyFiles::default()
+        }
     }
 }
 
@@ -417,7 +530,7 @@ fn identity(metadata: &Metadata) -> (u64, u64) {
 mod tests {
     use std::os::unix::fs::symlink;
 
-    use skills_policy::{Authorization, Policy, Request, Rule, RuleSource};
+    use skills_policy::{Authorization, Capability, Policy, Request, Rule, RuleSource};
 
     use super::*;
 
@@ -476,6 +589,119 @@ mod tests {
         assert_eq!(
             found(&request, &workspace, &[]),
             ".env a/.aws a/b/c.txt a/linked b"
+        );
+    }
+
+    /// Grants of a program that writes to the workspace.
+    fn writable(workspace: &Path) -> Grants {
+        let request = Request::new(workspace.join("skill"))
+            .workspace(workspace)
+            .write(workspace);
+        let policy = Policy::default().allow(RuleSource::Invocation, Capability::Write);
+        match policy.authorize(&request) {
+            Authorization::Granted(grants) => grants,
+            Authorization::Denied(denial) => panic!("{denial}"),
+        }
+    }
+
+    fn symlinks(keys: &KeyFiles, workspace: &Path) -> String {
+        let names = keys.symlinks().map(|path| {
+            let path = path.strip_prefix(workspace).unwrap();
+            path.display().to_string()
+        });
+        names.collect::<Vec<_>>().join(" ")
+    }
+
+    /// In the next run only they would tell that their target holds keys.
+    #[test]
+    fn symlinks_to_keys_have_to_stay_with_those_that_they_lead_through() {
+        let directory = tempfile::tempdir().unwrap();
+        let (request, workspace) = request_in(&directory);
+        create_files(&workspace, &["store/real", "awsconf/file", "keep/x"]);
+        create_files(&workspace, &["venv/pyvenv.cfg", ".ssh/x"]);
+        symlink("../current/./real", workspace.join("keep/.env")).unwrap();
+        symlink("store", workspace.join("current")).unwrap();
+        symlink("awsconf", workspace.join(".aws")).unwrap();
+        symlink("not/yet", workspace.join(".netrc")).unwrap();
+        symlink("/nowhere/key", workspace.join("id_rsa")).unwrap();
+        symlink("loop.pem", workspace.join("loop.pem")).unwrap();
+        // These show nothing that the run does not show, or are in a directory that is withheld.
+        symlink("../venv", workspace.join("keep/.env.local")).unwrap();
+        symlink("..", workspace.join("keep/.kube")).unwrap();
+        symlink("../store/real", workspace.join(".ssh/id")).unwrap();
+        let keys = KeyFiles::find(&writable(&workspace)).unwrap();
+        assert_eq!(
+            symlinks(&keys, &workspace),
+            ".aws .netrc current id_rsa keep/.env loop.pem"
+        );
+        assert!(keys.has_symlink_below(&workspace.join("keep")));
+        assert!(!keys.has_symlink_below(&workspace.join("store")));
+        let Authorization::Granted(read_only) = Policy::default().authorize(&request) else {
+            panic!("reading is allowed by default")
+        };
+        let keys = KeyFiles::find(&read_only).unwrap();
+        assert_eq!(symlinks(&keys, &workspace), "");
+    }
+
+    #[test]
+    fn symlinks_to_keys_that_lead_elsewhere_are_reported() {
+        let changes: [fn(&Path); 7] = [
+            |workspace| fs::remove_file(workspace.join("keep/.env")).unwrap(),
+            |workspace| fs::rename(workspace.join("keep/.env"), workspace.join("z")).unwrap(),
+            |workspace| fs::rename(workspace.join("keep"), workspace.join("other")).unwrap(),
+            |workspace| {
+                fs::remove_file(workspace.join("keep/.env")).unwrap();
+                symlink("../store/b", workspace.join("keep/.env")).unwrap();
+            },
+            |workspace| {
+                fs::remove_file(workspace.join("keep/.env")).unwrap();
+                fs::write(workspace.join("keep/.env"), "A=1").unwrap();
+            },
+            |workspace| fs::remove_file(workspace.join("current")).unwrap(),
+            |workspace| {
+                fs::remove_file(workspace.join("current")).unwrap();
+                symlink("keep", workspace.join("current")).unwrap();
+            },
+        ];
+        for change in changes {
+            let directory = tempfile::tempdir().unwrap();
+            let (_, workspace) = request_in(&directory);
+            create_files(&workspace, &["store/real", "store/b", "keep/x"]);
+            symlink("../current/real", workspace.join("keep/.env")).unwrap();
+            symlink("store", workspace.join("current")).unwrap();
+            let keys = KeyFiles::find(&writable(&workspace)).unwrap();
+            assert_eq!(keys.changed_links(), []);
+            change(&workspace);
+            let expected =
+                ChangedKeyLink::new(workspace.join("keep/.env"), workspace.join("store/real"));
+            assert_eq!(keys.changed_links(), [expected]);
+        }
+    }
+
+    #[test]
+    fn a_granted_hard_link_of_a_key_is_named_with_the_key() {
+        let directory = tempfile::tempdir().unwrap();
+        let (request, workspace) = request_in(&directory);
+        create_files(&workspace, &[".aws/credentials"]);
+        fs::hard_link(
+            workspace.join(".aws/credentials"),
+            workspace.join("hard.txt"),
+        )
+        .unwrap();
+        let rule = format!("read:{}", workspace.join("hard.txt").display());
+        let rule = Rule::parse(skills_policy::Effect::Allow, RuleSource::User, &rule).unwrap();
+        let policy = Policy::default().rule(rule);
+        let Authorization::Granted(grants) = policy.authorize(&request) else {
+            panic!("reading is allowed by default")
+        };
+        let keys = KeyFiles::find(&grants).unwrap();
+        assert!(keys.contains(&workspace.join("hard.txt")));
+        let notes: Vec<String> = keys.notes().collect();
+        assert_eq!(
+            notes
+                .join("\n")
+                .replace(&*workspace.to_string_lossy(), "/w"),
+            "`/w/hard.txt` was not shared: it is another name of `/w/.aws/credentials`, which may hold keys; only a rule or an approval to read `/w/.aws/credentials` shares it"
         );
     }
 

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 
 use nix::dir::{Dir, Type};
 use nix::fcntl::{OFlag, OpenHow, ResolveFlag, openat2};
+use nix::sys::stat::Mode;
 use skills_sandbox::PrivateHome;
 
 /// The most entries that are read.
@@ -60,6 +61,13 @@ pub(crate) fn list(
         }
     }
     home
+}
+
+/// Opens a home directory in a scratch directory of the host; `None` if the program removed it or put
+/// something else in its place.
+pub(crate) fn open_home(path: &Path) -> Option<OwnedFd> {
+    let flags = OFlag::O_RDONLY | OFlag::O_DIRECTORY | OFlag::O_NOFOLLOW | OFlag::O_CLOEXEC;
+    nix::fcntl::open(path, flags, Mode::empty()).ok()
 }
 
 fn open(directory: &OwnedFd, below: &Path) -> Option<Dir> {

@@ -54,7 +54,8 @@ pub(crate) fn check_rules(grants: &Grants, isolation: IsolationLevel) -> Result<
 ///
 /// The directory itself can be listed, and if it is writable, files can be created in it. They
 /// cannot be read, renamed or removed: a file with keys that is renamed would be readable in the next
-/// run.
+/// run, as would the target of a symlink that alone marks it as one. A rule for a withheld file itself
+/// is removed.
 ///
 /// # Errors
 /// Fails if more than 20,000 rules are needed, or if a directory cannot be listed.
@@ -62,7 +63,7 @@ pub(crate) fn without_keys(
     rules: Vec<PathRule>,
     keys: &KeyFiles,
 ) -> Result<Vec<PathRule>, SandboxError> {
-    if keys.is_empty() {
+    if keys.is_empty() && keys.symlinks().next().is_none() {
         return Ok(rules);
     }
     let mut split = RuleSplit {
@@ -89,7 +90,16 @@ struct RuleSplit<'a> {
 impl RuleSplit<'_> {
     /// Returns false if there are too many rules.
     fn add(&mut self, rule: PathRule) -> Result<bool, SandboxError> {
-        if rule.is_exception() || !self.keys.has_below(&rule.path) {
+        if rule.is_exception() {
+            self.rules.push(rule);
+            return Ok(true);
+        }
+        // Such as another name of a file with keys, which is withheld by any name.
+        if self.keys.contains(&rule.path) {
+            return Ok(true);
+        }
+        let has_symlink = rule.is_writable() && self.keys.has_symlink_below(&rule.path);
+        if !has_symlink && !self.keys.has_below(&rule.path) {
             self.rules.push(rule);
             return Ok(true);
         }
@@ -155,7 +165,7 @@ fn too_many_rules(directory: &Path, keys: &KeyFiles) -> SandboxError {
 mod tests {
     use std::fs;
 
-    use skills_policy::{Authorization, Policy, Request};
+    use skills_policy::{Authorization, Capability, Policy, Request, RuleSource};
 
     use super::*;
 
@@ -207,6 +217,64 @@ mod tests {
         /w Create
         /w/a Write
         ");
+    }
+
+    #[test]
+    fn a_directory_with_a_symlink_to_a_key_does_not_let_go_of_it() {
+        let directory = tempfile::tempdir().unwrap();
+        let workspace = directory.path().canonicalize().unwrap();
+        for path in ["keep/x", "store/real", "other/x", "skill/SKILL.md"] {
+            fs::create_dir_all(workspace.join(path).parent().unwrap()).unwrap();
+            fs::write(workspace.join(path), "").unwrap();
+        }
+        std::os::unix::fs::symlink("/nowhere/key", workspace.join("keep/.env")).unwrap();
+        let request = Request::new(workspace.join("skill"))
+            .workspace(&workspace)
+            .write(&workspace);
+        let policy = Policy::default().allow(RuleSource::User, Capability::Write);
+        let Authorization::Granted(grants) = policy.authorize(&request) else {
+            panic!("writing is allowed")
+        };
+        let keys = KeyFiles::find(&grants).unwrap();
+        for (access, expected) in [
+            (
+                PathAccess::Write,
+                "/w Create\n/w/keep Create\n/w/keep/x Write\n/w/other Write\n/w/skill Write\n/w/store Write",
+            ),
+            // It cannot be removed anyway.
+            (PathAccess::Read, "/w Read"),
+        ] {
+            let rules = without_keys(vec![PathRule::granted(&workspace, access)], &keys).unwrap();
+            let mut lines: Vec<String> = rules.iter().map(rule_line).collect();
+            lines.sort();
+            let text = lines.join("\n");
+            assert_eq!(text.replace(&*workspace.to_string_lossy(), "/w"), expected);
+        }
+    }
+
+    #[test]
+    fn a_rule_for_a_hard_link_of_a_key_gives_nothing() {
+        let directory = tempfile::tempdir().unwrap();
+        let workspace = directory.path().canonicalize().unwrap();
+        fs::write(workspace.join(".env"), "").unwrap();
+        fs::write(workspace.join("a"), "").unwrap();
+        fs::hard_link(workspace.join(".env"), workspace.join("hard")).unwrap();
+        let request = Request::for_host_command(&workspace);
+        let Authorization::Granted(grants) = Policy::default().authorize(&request) else {
+            panic!("reading is allowed by default")
+        };
+        let keys = KeyFiles::find(&grants).unwrap();
+        let rules = ["", "hard"].map(|name| {
+            let path: PathBuf = workspace.join(name).components().collect();
+            PathRule::granted(path, PathAccess::Read)
+        });
+        let rules = without_keys(rules.into(), &keys).unwrap();
+        let lines: Vec<String> = rules.iter().map(rule_line).collect();
+        let text = lines.join("\n");
+        assert_eq!(
+            text.replace(&*workspace.to_string_lossy(), "/w"),
+            "/w/a Read\n/w List"
+        );
     }
 
     #[test]

@@ -54,6 +54,11 @@ impl PathRule {
         Self::granted(file.path(), access)
     }
 
+    /// Returns true for a rule that lets the program change files.
+    pub(crate) fn is_writable(&self) -> bool {
+        matches!(self.access, PathAccess::Write | PathAccess::Create)
+    }
+
     /// Returns true for a rule that takes access from a path instead of giving any.
     pub(crate) fn is_exception(&self) -> bool {
         self.access.is_exception()

@@ -72,6 +72,8 @@ const SYSTEM_SETTINGS: [&str; 22] = [
 ];
 /// The directory of links to programs, in the root file system of a run.
 const LINK_DIR: &str = "/run/skill/bin";
+/// Maximum directories with keys that a note names.
+const MAX_NAMED_DIRECTORIES: usize = 3;
 /// Harmless devices. A writable `/dev/zero` can be mapped as shared memory, which `RLIMIT_DATA`
 /// does not count, so that one is read-only.
 const DEVICES: [(&str, PathAccess); 5] = [
@@ -287,24 +289,38 @@ impl Plan {
 
     /// Returns true if a granted path is writable, other than the scratch directory.
     pub(crate) fn has_writable_grants(&self) -> bool {
-        self.paths.iter().any(|rule| {
-            matches!(rule.access, PathAccess::Write | PathAccess::Create)
-                && rule.symlinks == SymlinkPolicy::Reject
-        })
+        self.paths
+            .iter()
+            .any(|rule| rule.is_writable() && rule.symlinks == SymlinkPolicy::Reject)
     }
 
-    /// Returns what the program cannot do with its own files, where mounts cannot cover keys.
-    pub(crate) fn key_notes(&self) -> impl Iterator<Item = String> {
+    /// Returns what the program cannot do with its own files, where mounts cannot cover keys: one line
+    /// for all directories with keys.
+    pub(crate) fn key_note(&self) -> Option<String> {
         let around_keys = self
             .paths
             .iter()
             .filter(|rule| rule.access == PathAccess::Create);
-        around_keys.map(|rule| {
-            format!(
-                "in `{}`, which holds files with keys, the program could not read, rename or remove files that it created: this host has no user namespaces, with which only the keys are withheld",
-                rule.path.display()
-            )
-        })
+        // The outer ones first.
+        let mut directories: Vec<&Path> = around_keys.map(|rule| rule.path.as_path()).collect();
+        directories.sort_by_key(|path| (path.components().count(), *path));
+        let (named, others) = directories.split_at(directories.len().min(MAX_NAMED_DIRECTORIES));
+        if named.is_empty() {
+            return None;
+        }
+        let names: Vec<String> = named
+            .iter()
+            .map(|path| format!("`{}`", path.display()))
+            .collect();
+        let others = match others.len() {
+            0 => String::new(),
+            1 => " and 1 more directory".to_owned(),
+            number => format!(" and {number} more directories"),
+        };
+        Some(format!(
+            "in {}{others} with keys, the program could not read, rename or remove files that it created: this host has no user namespaces, with which only the keys are withheld",
+            names.join(", ")
+        ))
     }
 
     /// Returns the existing paths that may hold keys and that the run cannot open.
@@ -352,7 +368,8 @@ fn find_protected(grants: &Grants) -> Result<ProtectedEntries, SandboxError> {
         .map_err(|limit| SandboxError::rejected("linux", limit.to_string()))
 }
 
-/// Returns rules for what is read-only, hidden or withheld inside granted directories.
+/// Returns rules for what is read-only, hidden or withheld inside granted directories. A read-only
+/// symlink is mounted over itself, so that it stays.
 fn exception_rules(
     grants: &Grants,
     protected: &ProtectedEntries,
@@ -360,6 +377,7 @@ fn exception_rules(
 ) -> Vec<PathRule> {
     let protected = protected
         .outermost()
+        .chain(keys.symlinks())
         .map(|path| PathRule::granted(path, PathAccess::Protected));
     let hidden = grants
         .hidden()
@@ -469,10 +487,7 @@ fn build_environment(
 }
 
 fn home_of_run(context: &PlanContext) -> PathBuf {
-    match context.isolation {
-        IsolationLevel::Namespaces => home_path(&context.scratch_path),
-        IsolationLevel::Landlock | IsolationLevel::None => context.scratch_path.clone(),
-    }
+    home_path(&context.scratch_path)
 }
 
 fn build_path_rules(

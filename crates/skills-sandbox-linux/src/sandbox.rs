@@ -230,9 +230,12 @@ impl LinuxSandbox {
             resident_monitor.as_ref(),
         )
         .await;
-        let has_own_files = plan.rootfs.is_some();
-        let private_home =
-            has_own_files.then(|| home_files::list(home, &plan.home, &plan.home_links));
+        let home = if scratch.is_some() {
+            home_files::open_home(&plan.home)
+        } else {
+            home
+        };
+        let private_home = home_files::list(home, &plan.home, &plan.home_links);
         // The kernel then removes all mounts of the run, which takes longer than all that follows.
         skills_threads::detach_blocking(move || drop(mount_namespace));
         let (supervised, log) = result?;
@@ -258,8 +261,7 @@ impl LinuxSandbox {
             refusals.add(memory_refusal(&plan));
         }
         let changes = plan.protected.changes(job.grants());
-        let key_notes = plan.key_notes().filter(|_| !termination.is_success());
-        let key_notes: Vec<String> = key_notes.collect();
+        let key_note = plan.key_note().filter(|_| !termination.is_success());
         Ok(RunOutput::new(
             termination,
             supervised.stdout,
@@ -268,11 +270,12 @@ impl LinuxSandbox {
             report,
         )
         .notes(changes.notes)
-        .notes(key_notes)
+        .notes(key_note.into_iter().chain(plan.keys.notes()))
         .executed_files(changes.executed)
         .notes(requests.failures())
         .read_only_paths(plan.read_only_paths())
         .withheld_keys(plan.withheld_keys())
+        .changed_key_links(plan.keys.changed_links())
         .private_home(private_home)
         .lookups(
             name_server

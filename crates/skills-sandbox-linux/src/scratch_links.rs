@@ -1,4 +1,5 @@
-//! Symlinks in the scratch directory of a run; with namespaces they are in its root file system.
+//! What is in the scratch directory of a run before it starts; with namespaces it is in its root file
+//! system.
 
 use std::fs;
 use std::io;
@@ -9,8 +10,11 @@ use skills_sandbox::SandboxError;
 
 use crate::plan::Plan;
 
-/// Creates the link to Python, and those to granted paths of the home directory.
+/// Creates the home directory, the link to Python, and those to granted paths of the user's home
+/// directory.
 pub(crate) fn create(plan: &Plan) -> Result<(), SandboxError> {
+    fs::create_dir(&plan.home)
+        .map_err(|error| SandboxError::setup("creating the home directory", error))?;
     let links = plan.python_link.iter().chain(&plan.home_links);
     for (link, target) in links {
         create_link(link, target)

@@ -52,6 +52,7 @@ pub use quota::{Quota, QuotaExceeded, QuotaPart};
 pub use refusal::{Evidence, Refusal, Refusals, RefusedOperation};
 pub use report::{EnforcementReport, EnforcementStatus, ReportField, Restriction};
 pub use run_output::{
-    ExecutedFile, ExecutedFiles, HostConnections, PrivateHome, RunOutput, Termination,
+    ChangedKeyLink, ExecutedFile, ExecutedFiles, HostConnections, PrivateHome, RunOutput,
+    Termination,
 };
 pub use sandbox::{Preparation, PrepareFuture, RunFuture, Sandbox};

@@ -57,11 +57,35 @@ pub struct RunOutput {
     /// Existing files and directories in granted directories that may hold keys, and that the program
     /// could not open.
     pub withheld_keys: Vec<PathBuf>,
+    /// Symlinks with names of files with keys that were changed or removed during the run.
+    pub changed_key_links: Vec<ChangedKeyLink>,
     /// Files in writable directories that other programs execute, and that were created or changed
     /// during the run. Protected paths are in [`notes`](Self::notes) instead.
     pub executed_files: ExecutedFiles,
     /// The home directory of the program, if it was private to the run.
     pub private_home: Option<PrivateHome>,
+}
+
+/// A symlink with the name of a file with keys that was removed, renamed or changed during a run, by
+/// its program or by another process. Nothing else marks its target as a file with keys, so later runs
+/// can read it.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, serde::Serialize)]
+#[non_exhaustive]
+pub struct ChangedKeyLink {
+    /// The path of the symlink on the host, absolute.
+    pub link: PathBuf,
+    /// Where it led before the run, absolute and without symlinks.
+    pub target: PathBuf,
+}
+
+impl ChangedKeyLink {
+    /// Describes a symlink that does not lead to `target` anymore.
+    pub fn new(link: impl Into<PathBuf>, target: impl Into<PathBuf>) -> Self {
+        Self {
+            link: link.into(),
+            target: target.into(),
+        }
+    }
 }
 
 /// The files that other programs execute, and that were created or changed during a run: by its
@@ -180,6 +204,7 @@ impl RunOutput {
             lookups: Vec::new(),
             read_only_paths: Vec::new(),
             withheld_keys: Vec::new(),
+            changed_key_links: Vec::new(),
             executed_files: ExecutedFiles::default(),
             private_home: None,
         }
@@ -205,6 +230,12 @@ impl RunOutput {
     /// none.
     pub fn withheld_keys(mut self, paths: impl IntoIterator<Item = PathBuf>) -> Self {
         self.withheld_keys = paths.into_iter().collect();
+        self
+    }
+
+    /// Sets the symlinks with names of files with keys that were changed or removed. Default: none.
+    pub fn changed_key_links(mut self, links: Vec<ChangedKeyLink>) -> Self {
+        self.changed_key_links = links;
         self
     }
 

@@ -12,6 +12,7 @@ mod command;
 mod conformance;
 mod escape;
 mod fake_network;
+mod keys;
 mod lifetime;
 mod lifetime_pipe;
 mod network;
