@@ -101,29 +101,39 @@ impl ProgramOutput {
         self.exit == ExitKind::Exited(0)
     }
 
-    /// Adds which package an interpreter lacks, and where the skill declares it.
+    /// Adds which package an interpreter lacks, and where the skill declares it. What only the program
+    /// says is not stated as a fact, and is not a failed setup: a program can print anything.
     pub(super) fn explain_missing_package(&mut self, artifacts: &ExecutionArtifacts) {
         let Some(FailureCause::MissingPackage {
             package,
             script_type,
             interpreter,
             declared,
+            is_only_reported,
             ..
         }) = &artifacts.failure_cause
         else {
             return;
         };
-        self.lacks_package = true;
+        self.lacks_package = !is_only_reported;
         let interpreter = match interpreter {
             Some(path) => path.display().to_string(),
             None => script_type.as_str().to_owned(),
         };
-        let declared = declared.as_ref().map(declared_packages::describe);
+        let declared = declared
+            .as_ref()
+            .filter(|_| !is_only_reported)
+            .map(declared_packages::describe);
         let declared = declared
             .map(|declared| format!("{declared}, and "))
             .unwrap_or_default();
-        let line =
-            format!("Failed to setup environment: {declared}`{interpreter}` has no `{package}`");
+        let line = if *is_only_reported {
+            format!(
+                "The program reports that `{interpreter}` has no `{package}` (not verified: nothing else names this package)"
+            )
+        } else {
+            format!("Failed to setup environment: {declared}`{interpreter}` has no `{package}`")
+        };
         self.explanation
             .insert(0, escape_invisible(&line).into_owned());
     }

@@ -243,6 +243,32 @@ async fn drafts_do_not_run() {
     }
 }
 
+/// A program prints the name of a package that its author controls.
+#[tokio::test]
+async fn a_package_that_only_the_program_names_is_said_in_its_name() {
+    if skip_without_sandbox() {
+        return;
+    }
+    for script in [
+        "print('ImportError: No module named evil')\nraise SystemExit(1)\n",
+        "import sys\nsys.stderr.write(\"ModuleNotFoundError: No module named 'evil'\\n\")\nsys.exit(3)\n",
+        "raise ImportError('No module named evil')\n",
+        "exec('imp' + 'ort evil')\n",
+    ] {
+        let host = kit(&[("run.py", script)]);
+        host.file("skills/kit/requirements.txt", "httpx==1\n");
+        let outcome = run(&host.tools(), "run.py").await;
+        assert!(
+            outcome.text().contains("The program reports that `/")
+                && outcome.text().contains("has no `evil` (not verified")
+                && !outcome.text().contains("Failed to setup environment"),
+            "{}",
+            outcome.text()
+        );
+        assert_eq!(outcome.code(), Some("failed"), "{}", outcome.text());
+    }
+}
+
 #[tokio::test]
 async fn a_missing_package_is_said_with_its_declaration() {
     if skip_without_sandbox() {
