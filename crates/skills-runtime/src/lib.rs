@@ -110,9 +110,10 @@ pub use skills_prompt as prompt;
 pub use skills_prompt::{Budget, SkillList};
 pub use skills_sandbox::SandboxErrorKind;
 pub use skills_sandbox::{
-    CancellationToken, CapturedOutput, EnforcementReport, EnforcementStatus, Evidence, InputStream,
-    OutputCopy, Preparation, ProgramStreams, Quota, QuotaExceeded, QuotaPart, Refusal, Refusals,
-    RefusedOperation, Restriction, Sandbox, SandboxError, ScriptType, Termination,
+    CancellationToken, CapturedOutput, ChangedKeyLink, EnforcementReport, EnforcementStatus,
+    Evidence, InputStream, OutputCopy, Preparation, ProgramStreams, Quota, QuotaExceeded,
+    QuotaPart, Refusal, Refusals, RefusedOperation, Restriction, Sandbox, SandboxError, ScriptType,
+    Termination,
 };
 #[cfg(all(feature = "container", target_os = "linux"))]
 pub use skills_sandbox_container::{ContainerSandbox, ImageReference};

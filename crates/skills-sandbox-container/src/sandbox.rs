@@ -185,10 +185,17 @@ impl ContainerSandbox {
         let report = report.cleanup_of("container", cleanup);
         let read_only = plan.protected.outermost().map(Path::to_owned);
         Ok(run_output(output, started, report, log.as_ref())
-            .notes(changes.notes.into_iter().chain(lost))
+            .notes(
+                changes
+                    .notes
+                    .into_iter()
+                    .chain(lost)
+                    .chain(plan.keys.notes()),
+            )
             .executed_files(changes.executed)
             .read_only_paths(read_only)
-            .withheld_keys(plan.keys.iter().map(|(path, _)| path.to_owned())))
+            .withheld_keys(plan.keys.iter().map(|(path, _)| path.to_owned()))
+            .changed_key_links(plan.keys.changed_links()))
     }
 
     /// Does all that precedes the start of the program.

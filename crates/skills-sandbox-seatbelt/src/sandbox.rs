@@ -3,7 +3,7 @@
 use std::fmt;
 use std::io;
 use std::net::Ipv4Addr;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -119,6 +119,9 @@ impl SeatbeltSandbox {
         let launcher = self.launcher()?;
         // Seatbelt compares the paths that the kernel resolved.
         let (job, protected) = protect_by_content(job.with_real_paths()).await?;
+        let key_files = find_keys(job.grants())?;
+        // Otherwise the targets of symlinks that the program renames would be readable in later runs.
+        let job = job.protect(key_files.symlinks().map(Path::to_owned));
         let (scratch, scratch_path) = self.create_scratch()?;
         let failed = |error| SandboxError::setup("writing the profile", error);
         let mut file =
@@ -131,7 +134,7 @@ impl SeatbeltSandbox {
             network: egress
                 .as_ref()
                 .map_or(ProxyAccess::None, PendingProxy::access),
-            keys: find_keys(job.grants())?,
+            keys: key_files.iter().map(|(path, _)| path.to_owned()).collect(),
         };
         let executables = resolve_executables(&job, &self.program_finder)?;
         let plan = Plan::new(&job, &executables, &context)?;
@@ -154,8 +157,9 @@ impl SeatbeltSandbox {
         let changes = skills_threads::run_blocking(move || protected.changes(&grants).executed);
         Ok(run_output(supervised, started, report, log.as_ref())
             .executed_files(changes.await.unwrap_or_default())
-            .notes(unread)
-            .withheld_keys(context.keys))
+            .notes(unread.into_iter().chain(key_files.notes()))
+            .withheld_keys(context.keys)
+            .changed_key_links(key_files.changed_links()))
     }
 
     /// Creates the scratch directory, and returns it with its path without symlinks.
@@ -221,10 +225,8 @@ impl PendingProxy {
 }
 
 /// Searches for files that may hold keys.
-fn find_keys(grants: &Grants) -> Result<Vec<PathBuf>, SandboxError> {
-    let keys = KeyFiles::find(grants)
-        .map_err(|limit| SandboxError::rejected("seatbelt", limit.to_string()))?;
-    Ok(keys.iter().map(|(path, _)| path.to_owned()).collect())
+fn find_keys(grants: &Grants) -> Result<KeyFiles, SandboxError> {
+    KeyFiles::find(grants).map_err(|limit| SandboxError::rejected("seatbelt", limit.to_string()))
 }
 
 fn run_output(

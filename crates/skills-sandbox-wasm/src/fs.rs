@@ -27,6 +27,7 @@ use wasmtime::component::Linker;
 pub(crate) use preopens::SCRATCH_PATH;
 pub(crate) use protected::InitialFiles;
 pub(crate) use quota::StoredBytes;
+pub(crate) use withheld_keys::KeyReport;
 
 use crate::component_info::WasiVersion;
 use crate::store_state::StoreState;

@@ -1,7 +1,6 @@
 //! Executes one run.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -13,7 +12,7 @@ use wasmtime::{PoolConcurrencyLimitError, Store, UpdateDeadline};
 
 use crate::WasmProfile;
 use crate::engine::SharedEngine;
-use crate::fs::InitialFiles;
+use crate::fs::{InitialFiles, KeyReport};
 use crate::monitored_future::{Monitored, MonitoredResult, panic_message};
 use crate::prepared_component::PreparedComponent;
 use crate::stop_reason::{StopFlag, StopReason};
@@ -57,7 +56,7 @@ pub(crate) struct FinishedRun {
     /// The files and hosts that were refused.
     pub(crate) refusals: Refusals,
     /// The files that may hold keys and that it could not open.
-    pub(crate) withheld_keys: Vec<PathBuf>,
+    pub(crate) keys: KeyReport,
     /// The files that other programs execute, before the first modification.
     pub(crate) initial_files: InitialFiles,
     /// Whether it must run again in the on-demand engine; it had no visible effects then.
@@ -172,7 +171,7 @@ fn finish(mut store: Store<StoreState>, ending: Termination, cpu: Option<Duratio
     let private = store.data_mut().take_scratch();
     let peak_bytes = store.data().limiter.peak_bytes();
     let mut refusals = store.data_mut().take_refusals();
-    let withheld_keys = store.data().withheld_keys();
+    let keys = store.data().key_report();
     let initial_files = store.data_mut().take_initial_files();
     let requests = requests(store.data(), &mut refusals);
     let steps = store.get_fuel().ok().map(|left| FUEL.saturating_sub(left));
@@ -194,7 +193,7 @@ fn finish(mut store: Store<StoreState>, ending: Termination, cpu: Option<Duratio
         connections_omitted: requests.connections_omitted,
         connection_failures: requests.connection_failures,
         refusals,
-        withheld_keys,
+        keys,
         initial_files,
         needs_on_demand: false,
     }

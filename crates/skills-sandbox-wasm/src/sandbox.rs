@@ -387,7 +387,9 @@ impl FinishedRun {
             .executed_files(executed)
             .notes(unsearched)
             .refusals(self.refusals)
-            .withheld_keys(self.withheld_keys)
+            .withheld_keys(self.keys.withheld)
+            .changed_key_links(self.keys.changed_links)
+            .notes(self.keys.notes)
             .connections(self.connections, self.connections_omitted)
             .notes(self.connection_failures)
     }

@@ -1,6 +1,6 @@
 //! Per-run store state, built from the grants.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 
 #[cfg(feature = "http")]
@@ -13,10 +13,10 @@ use wasmtime::component::ResourceTable;
 use wasmtime_wasi::p2::pipe::MemoryInputPipe;
 use wasmtime_wasi::{WasiCtx, WasiCtxView, WasiView};
 
-use crate::fs::InitialFiles;
 use crate::fs::preopens::Preopens;
 use crate::fs::quota::StoredBytes;
 use crate::fs::view::FsView;
+use crate::fs::{InitialFiles, KeyReport};
 #[cfg(feature = "http")]
 use crate::http::{HttpConfig, HttpContext};
 use crate::limiter::Limiter;
@@ -149,9 +149,9 @@ impl StoreState {
         self.preopens.take_initial_files()
     }
 
-    /// Returns the files that may hold keys and that the program could not open.
-    pub(crate) fn withheld_keys(&self) -> Vec<PathBuf> {
-        self.preopens.withheld_keys()
+    /// Reports the files that may hold keys and that the program could not open.
+    pub(crate) fn key_report(&self) -> KeyReport {
+        self.preopens.key_report()
     }
 
     pub(crate) fn fs_view(&mut self) -> FsView<'_> {

@@ -6,7 +6,9 @@ use std::path::{Path, PathBuf};
 
 use serde::Serialize;
 use skills_policy::{Grants, innermost_protected_name, key_part};
-use skills_sandbox::{ExecutedFile, ExecutedFiles, PrivateHome, Refusals, RunOutput};
+use skills_sandbox::{
+    ChangedKeyLink, ExecutedFile, ExecutedFiles, PrivateHome, Refusals, RunOutput,
+};
 
 use super::program_messages::{end_of, is_path_end, read_only_marker};
 use super::refusals::ProgramPaths;
@@ -101,6 +103,14 @@ pub enum RunFinding {
         /// The number of further ones.
         omitted: usize,
     },
+    /// Symlinks that alone mark their targets as files with keys were removed, renamed or changed during
+    /// the run.
+    ChangedKeyLinks {
+        /// At most four symlinks with their targets.
+        links: Vec<ChangedKeyLink>,
+        /// The number of further ones.
+        omitted: usize,
+    },
     /// The program left files in its private home directory, which is removed.
     PrivateHome {
         /// At most four files, relative to the home directory.
@@ -158,6 +168,7 @@ impl RunFinding {
             // shares keys by copying a line of a result.
             Self::ReadOnlyPaths { .. }
             | Self::WithheldKeys { .. }
+            | Self::ChangedKeyLinks { .. }
             | Self::SkillIsReadOnly { .. }
             | Self::ExecutedFiles { .. }
             | Self::IgnoredProxy { .. } => Vec::new(),
@@ -180,6 +191,20 @@ impl fmt::Display for RunFinding {
                 write_names(f, names, *omitted)?;
                 f.write_str(
                     " may hold keys and cannot be opened by the program; only a rule or an approval to read that very path shares it",
+                )
+            }
+            Self::ChangedKeyLinks { links, omitted } => {
+                f.write_str(
+                    "symlinks to files with keys were removed, renamed or changed during the run: ",
+                )?;
+                for (index, changed) in links.iter().enumerate() {
+                    let separator = if index == 0 { "" } else { ", " };
+                    let (link, target) = (changed.link.display(), changed.target.display());
+                    write!(f, "{separator}`{link}` (to `{target}`)")?;
+                }
+                write_omitted(f, *omitted)?;
+                f.write_str(
+                    "; their targets are no longer recognized as files with keys, so later runs can read them",
                 )
             }
             Self::PrivateHome { files, omitted, .. } => {
@@ -378,6 +403,15 @@ pub(super) fn withheld_keys(output: &RunOutput) -> Option<RunFinding> {
     })
 }
 
+/// Returns the symlinks that do not mark their targets as files with keys anymore.
+pub(super) fn changed_key_links(output: &RunOutput) -> Option<RunFinding> {
+    let changed = &output.changed_key_links;
+    (!changed.is_empty()).then(|| RunFinding::ChangedKeyLinks {
+        links: changed.iter().take(MAX_LISTED).cloned().collect(),
+        omitted: changed.len().saturating_sub(MAX_LISTED),
+    })
+}
+
 /// Returns the files of a run that other programs execute, by program: those that the backend found,
 /// and those among the output files.
 pub(super) fn executed_files(
@@ -562,6 +596,28 @@ mod tests {
             found.to_string().starts_with("`/work/.git` stayed"),
             "{found}"
         );
+    }
+
+    #[test]
+    fn changed_symlinks_to_keys_are_named_with_their_targets() {
+        let report = EnforcementReport::new("test");
+        let run = || {
+            RunOutput::new(
+                Termination::Exited { code: 0 },
+                CapturedOutput::default(),
+                CapturedOutput::default(),
+                Duration::ZERO,
+                report.clone(),
+            )
+        };
+        assert_eq!(changed_key_links(&run()), None);
+        let links = (0..6).map(|index| ChangedKeyLink::new(format!("/w/{index}/.env"), "/w/real"));
+        let finding = changed_key_links(&run().changed_key_links(links.collect())).unwrap();
+        assert_eq!(
+            finding.to_string(),
+            "symlinks to files with keys were removed, renamed or changed during the run: `/w/0/.env` (to `/w/real`), `/w/1/.env` (to `/w/real`), `/w/2/.env` (to `/w/real`), `/w/3/.env` (to `/w/real`) and 2 more; their targets are no longer recognized as files with keys, so later runs can read them"
+        );
+        assert_eq!(finding.rules(), [""; 0]);
     }
 
     #[test]

@@ -63,6 +63,12 @@ fn redact_finding(finding: &mut RunFinding, redactor: &Redactor) {
                 *path = redact_path(path, redactor);
             }
         }
+        RunFinding::ChangedKeyLinks { links, .. } => {
+            for link in links {
+                link.link = redact_path(&link.link, redactor);
+                link.target = redact_path(&link.target, redactor);
+            }
+        }
         RunFinding::PrivateHome {
             files, directories, ..
         } => {

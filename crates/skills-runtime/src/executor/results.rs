@@ -224,6 +224,7 @@ fn findings(
         .chain(skill_is_read_only)
         .chain(ignored_proxy)
         .chain(findings::withheld_keys(output))
+        .chain(findings::changed_key_links(output))
         .chain(findings::private_home(output.private_home.as_ref()))
         .collect()
 }

@@ -12,7 +12,7 @@ use skills_process::ProtectedEntries;
 use skills_sandbox::ExecutedFiles;
 
 use super::error_code::FsErrorCode;
-use super::withheld_keys::WithheldKeys;
+use super::withheld_keys::{KeyReport, WithheldKeys};
 
 /// Holds the real paths of granted directories, and the paths in them that must not be modified:
 /// those granted for reading only, and [protected paths](skills_policy::protected_paths), at any
@@ -192,7 +192,7 @@ impl ProtectedPaths {
                 .hidden()
                 .iter()
                 .chain(self.by_content())
-                .chain(self.keys().paths())
+                .chain(self.keys().kept())
                 .any(|kept| lies_in(path, kept))
     }
 
@@ -209,17 +209,17 @@ impl ProtectedPaths {
             .iter()
             .chain(self.grants.hidden())
             .chain(self.by_content())
-            .chain(self.keys().paths())
+            .chain(self.keys().kept())
             .map(PathBuf::as_path);
         self.grants.files().iter().any(leads_on)
             || granted.chain(kept).any(|below| lies_in(below, path))
     }
 
-    /// Returns the paths of files that may hold keys, as far as they were searched.
-    pub(super) fn withheld_keys(&self) -> Vec<PathBuf> {
+    /// Reports the files that may hold keys, as far as they were searched.
+    pub(super) fn key_report(&self) -> KeyReport {
         self.keys
             .get()
-            .map(|keys| keys.granted.clone())
+            .map(WithheldKeys::report)
             .unwrap_or_default()
     }
 

@@ -8,6 +8,7 @@ use wasmtime_wasi::filesystem::Dir;
 
 use super::preopens::{Preopens, SCRATCH_PATH};
 use super::protected::{InitialFiles, real_path};
+use super::withheld_keys::KeyReport;
 
 /// The longest path that is noted.
 const MAX_PATH_BYTES: usize = 4_096;
@@ -57,9 +58,9 @@ impl Preopens {
         self.protected.take_initial_files()
     }
 
-    /// Returns the files that may hold keys and that the program could not open.
-    pub(crate) fn withheld_keys(&self) -> Vec<PathBuf> {
-        self.protected.withheld_keys()
+    /// Reports the files that may hold keys and that the program could not open.
+    pub(crate) fn key_report(&self) -> KeyReport {
+        self.protected.key_report()
     }
 
     /// Returns the path of a directory without the places of private copies and of the scratch

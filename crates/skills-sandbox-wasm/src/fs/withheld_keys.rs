@@ -4,9 +4,14 @@
 use std::collections::HashSet;
 use std::fs::File;
 use std::io;
+#[cfg(unix)]
+use std::path::Path;
 use std::path::PathBuf;
 
 use skills_policy::Grants;
+#[cfg(unix)]
+use skills_process::KeyFiles;
+use skills_sandbox::ChangedKeyLink;
 
 /// The withheld files of a run.
 #[derive(Default)]
@@ -15,36 +20,66 @@ pub(super) struct WithheldKeys {
     pub(super) granted: Vec<PathBuf>,
     /// Where they are: other paths for those in copies.
     located: Vec<PathBuf>,
+    /// The paths that are not modified: these, and the symlinks to files with keys, without which later
+    /// runs could read their targets.
+    kept: Vec<PathBuf>,
     /// Device and inode numbers, so that no other name of such a file can be opened.
     #[cfg(unix)]
     identities: HashSet<(u64, u64)>,
     /// The granted directories could not be searched, so that none of their files is opened.
     #[cfg(unix)]
     is_incomplete: bool,
+    #[cfg(unix)]
+    found: KeyFiles,
     /// Where no search is possible, names decide.
     #[cfg(not(unix))]
     grants: Option<Grants>,
+}
+
+/// What a run did not get, since it may hold keys.
+#[derive(Default)]
+pub(crate) struct KeyReport {
+    /// The files that the program could not open, as far as they were searched.
+    pub(crate) withheld: Vec<PathBuf>,
+    /// The symlinks with names of files with keys that lead elsewhere now.
+    pub(crate) changed_links: Vec<ChangedKeyLink>,
+    /// A line for each granted path that was withheld nevertheless.
+    pub(crate) notes: Vec<String>,
 }
 
 #[cfg(unix)]
 impl WithheldKeys {
     /// Searches the granted directories.
     pub(super) fn find(grants: &Grants) -> Self {
-        use skills_process::KeyFiles;
-
         let Ok(keys) = KeyFiles::find(grants) else {
             let directories = grants.files().iter().filter(|file| !file.includes_keys());
+            let located: Vec<PathBuf> =
+                directories.map(|file| file.location().to_owned()).collect();
             return Self {
-                located: directories.map(|file| file.location().to_owned()).collect(),
+                kept: located.clone(),
+                located,
                 is_incomplete: true,
                 ..Self::default()
             };
         };
+        let located: Vec<PathBuf> = keys.iter().map(|(path, _)| grants.locate(path)).collect();
+        let symlinks = keys.symlinks().map(Path::to_owned);
         Self {
             granted: keys.iter().map(|(path, _)| path.to_owned()).collect(),
-            located: keys.iter().map(|(path, _)| grants.locate(path)).collect(),
+            kept: located.iter().cloned().chain(symlinks).collect(),
+            located,
             identities: keys.iter().map(|(_, file)| file.identity).collect(),
             is_incomplete: false,
+            found: keys,
+        }
+    }
+
+    /// Reports the withheld files after the run.
+    pub(super) fn report(&self) -> KeyReport {
+        KeyReport {
+            withheld: self.granted.clone(),
+            changed_links: self.found.changed_links(),
+            notes: self.found.notes().collect(),
         }
     }
 
@@ -72,9 +107,9 @@ impl WithheldKeys {
             .any(|withheld| path.starts_with(withheld)))
     }
 
-    /// Returns the paths of the files, which are not modified either.
-    pub(super) fn paths(&self) -> &[PathBuf] {
-        &self.located
+    /// Returns the paths that are not modified.
+    pub(super) fn kept(&self) -> &[PathBuf] {
+        &self.kept
     }
 }
 
@@ -95,7 +130,12 @@ impl WithheldKeys {
             .is_some_and(|grants| grants.withholds(&path)))
     }
 
-    pub(super) fn paths(&self) -> &[PathBuf] {
-        &self.located
+    /// Nothing is searched here.
+    pub(super) fn report(&self) -> KeyReport {
+        KeyReport::default()
+    }
+
+    pub(super) fn kept(&self) -> &[PathBuf] {
+        &self.kept
     }
 }

@@ -124,6 +124,37 @@ async fn protected_paths_are_not_modified_directly() {
     .await;
 }
 
+/// Otherwise the next run would read what they lead to.
+#[tokio::test]
+async fn symlinks_to_keys_are_neither_removed_nor_moved() {
+    for &generation in Generation::ALL {
+        let fixture = fixture(generation);
+        let workspace = fixture.path("workspace");
+        std::fs::create_dir(workspace.join("store")).unwrap();
+        std::fs::create_dir(workspace.join("keep")).unwrap();
+        std::fs::write(workspace.join("store/real"), "canary").unwrap();
+        symlink("../current/real", workspace.join("keep/.env")).unwrap();
+        symlink("store", workspace.join("current")).unwrap();
+        let attempts: &[&[&str]] = &[
+            &["unlink", "/workspace/keep/.env"],
+            &["rename", "/workspace/keep/.env", "/workspace/keep/z"],
+            &["rename", "/workspace/keep", "/workspace/moved"],
+            &["unlink", "/workspace/current"],
+            &["rename", "/workspace/current", "/workspace/now"],
+            &["rename", "/workspace/mine.txt", "/workspace/current"],
+        ];
+        for attempt in attempts {
+            let output = fixture.attempt(attempt).await;
+            assert!(
+                output.starts_with("refused: "),
+                "{generation:?}: {attempt:?}: {output}"
+            );
+        }
+        let text = std::fs::read_to_string(workspace.join("keep/.env")).unwrap();
+        assert_eq!(text, "canary", "{generation:?}");
+    }
+}
+
 #[tokio::test]
 async fn existing_symlinks_do_not_bypass_protection() {
     rejects(&[
