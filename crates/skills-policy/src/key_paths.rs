@@ -36,12 +36,13 @@ const KEY_NAMES: [&str; 23] = [
     "service_account*.json",
 ];
 /// Names of files that hold a key only if their content says so: other files have such names, too.
-const CONTENT_NAMES: [&str; 20] = [
+const CONTENT_NAMES: [&str; 21] = [
     ".bunfig.toml",
     ".yarnrc",
     ".yarnrc.yml",
     "auth.json",
     "bunfig.toml",
+    "kubeconfig",
     "*.asc",
     "*.cer",
     "*.crt",
@@ -69,7 +70,7 @@ const BACKUP_EXTENSIONS: [&str; 8] = [
     ".bak", ".backup", ".old", ".orig", ".save", ".swo", ".swp", ".tmp",
 ];
 /// Files and directories with passwords and tokens.
-const KEY_PATHS: [&str; 59] = [
+const KEY_PATHS: [&str; 58] = [
     ".netrc",
     "_netrc",
     ".dockercfg",
@@ -120,7 +121,6 @@ const KEY_PATHS: [&str; 59] = [
     "credentials.yaml",
     "credentials.yml",
     "keystore.properties",
-    "kubeconfig",
     "local.settings.json",
     "rootkey.csv",
     "secring.gpg",

@@ -477,8 +477,16 @@ impl<'a> Search<'a> {
             return Ok(());
         };
         if metadata.is_symlink() {
-            let target = self.target(path);
-            return target.map_or(Ok(()), |target| self.insert(&target, &target));
+            let Some(target) = self.target(path) else {
+                return Ok(());
+            };
+            // Symlinks on the way can be outside of what is withheld.
+            self.keep_link(path)?;
+            if self.found.contains_key(&target) || depth > MAX_DEPTH {
+                return Ok(());
+            }
+            self.insert(&target, &target)?;
+            return self.add_linked(&target, depth + 1, names);
         }
         if metadata.is_file() && metadata.nlink() > 1 {
             let name = names.entry(identity(&metadata));
@@ -641,6 +649,24 @@ mod tests {
         };
         let keys = KeyFiles::find(&read_only).unwrap();
         assert_eq!(symlinks(&keys, &workspace), "");
+    }
+
+    /// A symlink in a withheld directory cannot be changed, but one that it leads through can.
+    #[test]
+    fn what_withheld_directories_link_to_is_withheld_with_its_other_names() {
+        let directory = tempfile::tempdir().unwrap();
+        let (_, workspace) = request_in(&directory);
+        create_files(&workspace, &["store/creds", "more/a", ".aws/x"]);
+        fs::hard_link(workspace.join("store/creds"), workspace.join("copy")).unwrap();
+        symlink("../current/creds", workspace.join(".aws/credentials")).unwrap();
+        symlink("store", workspace.join("current")).unwrap();
+        symlink("../more", workspace.join(".aws/more")).unwrap();
+        symlink("../more", workspace.join("more/itself")).unwrap();
+        let keys = KeyFiles::find(&writable(&workspace)).unwrap();
+        assert_eq!(symlinks(&keys, &workspace), "current");
+        for path in ["store/creds", "copy", "more/a"] {
+            assert!(keys.enclosing(&workspace.join(path)).is_some(), "{path}");
+        }
     }
 
     #[test]

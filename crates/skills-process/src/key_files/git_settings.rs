@@ -158,7 +158,7 @@ fn is_known(section: &str, name: &str) -> bool {
     let named = KNOWN_SETTINGS.iter().find(|(known, _)| *known == section);
     match named {
         Some((_, settings)) => settings.split_whitespace().any(|known| known == name),
-        None => PUBLIC_SECTIONS.contains(&section),
+        None => PUBLIC_SECTIONS.contains(&section) && !names_secret(name),
     }
 }
 

@@ -1,7 +1,7 @@
 //! Files that have the name of a file with keys, and hold none.
 
 use std::ffi::OsStr;
-use std::fs::{Metadata, OpenOptions};
+use std::fs::{File, Metadata, OpenOptions};
 use std::io::Read;
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
@@ -12,6 +12,8 @@ use super::secret_text::{has_user, is_variable, may_hold_secret};
 
 /// Larger files count as files with keys. The list of all public authorities has 300 KiB.
 const MAX_BYTES: u64 = 1 << 20;
+/// How much is read of a file with a key at its start.
+const START_BYTES: u64 = 64 << 10;
 /// Kinds of PEM blocks that are made to be public.
 const PUBLIC_BLOCKS: [&str; 9] = [
     "CERTIFICATE",
@@ -72,22 +74,32 @@ fn read_text(path: &Path) -> Option<String> {
     String::from_utf8(read_bytes(path)?).ok()
 }
 
+/// Returns the first 64 KiB of a regular file. Symlinks are not followed.
+pub(super) fn read_start(path: &Path) -> Option<Vec<u8>> {
+    let mut bytes = Vec::new();
+    open(path)?.take(START_BYTES).read_to_end(&mut bytes).ok()?;
+    Some(bytes)
+}
+
 /// Returns the content of a regular file of at most a mebibyte. Symlinks are not followed.
 pub(super) fn read_bytes(path: &Path) -> Option<Vec<u8>> {
+    let mut bytes = Vec::new();
+    // One byte more, so that a larger file is recognized.
+    open(path)?
+        .take(MAX_BYTES + 1)
+        .read_to_end(&mut bytes)
+        .ok()?;
+    (bytes.len() as u64 <= MAX_BYTES).then_some(bytes)
+}
+
+fn open(path: &Path) -> Option<File> {
     let flags = rustix::fs::OFlags::NOFOLLOW | rustix::fs::OFlags::NONBLOCK;
     let file = OpenOptions::new()
         .read(true)
         .custom_flags(flags.bits() as i32)
         .open(path)
         .ok()?;
-    let metadata = file.metadata().ok()?;
-    if !metadata.is_file() || metadata.len() > MAX_BYTES {
-        return None;
-    }
-    let mut bytes = Vec::new();
-    // One byte more, so that a file that grows is recognized.
-    file.take(MAX_BYTES + 1).read_to_end(&mut bytes).ok()?;
-    (bytes.len() as u64 <= MAX_BYTES).then_some(bytes)
+    file.metadata().ok()?.is_file().then_some(file)
 }
 
 /// Returns true if a text has PEM blocks, all of them are public, and nothing but comments is around

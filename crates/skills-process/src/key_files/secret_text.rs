@@ -41,8 +41,13 @@ pub(super) fn names_secret(text: &str) -> bool {
 /// Returns true for a text with a URL that has a [password](has_password), or with a long word of
 /// letters and digits.
 pub(super) fn looks_like_secret(text: &str) -> bool {
+    has_token(text) || has_password(text)
+}
+
+/// Returns true for a text with a long word of letters and digits.
+pub(super) fn has_token(text: &str) -> bool {
     let mut words = text.split(|c: char| !c.is_ascii_alphanumeric() && c != '_');
-    words.any(is_token) || has_password(text)
+    words.any(is_token)
 }
 
 fn is_token(word: &str) -> bool {
