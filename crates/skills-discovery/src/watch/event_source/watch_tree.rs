@@ -27,8 +27,8 @@ const EVENTS: WatchFlags = WatchFlags::CREATE
     .union(WatchFlags::MOVE)
     .union(WatchFlags::MOVE_SELF)
     .union(WatchFlags::DELETE_SELF);
-/// The maximum number of watched directories. The limit of the system is one for all programs of a
-/// user, and skills must not use it up.
+/// The maximum number of watched directories, and at most half of the limit of the system, which is one
+/// for all programs of a user.
 const MAX_WATCHES: usize = 200_000;
 /// The number of watches that are added or removed before events are read: each removal is an event
 /// itself, and the kernel drops all events beyond its limit (16,384 by default).
@@ -39,6 +39,16 @@ const MAX_WAITING: usize = 100_000;
 const BUFFER_BYTES: usize = 64 * 1024;
 /// How often the buffer is filled before the events are handled.
 const MAX_READS: usize = 16;
+
+/// Returns how many directories the programs of a user may watch together, if the system says it.
+#[expect(
+    clippy::disallowed_methods,
+    reason = "a file of the kernel, not of a skill"
+)]
+fn user_limit() -> Option<usize> {
+    let text = std::fs::read_to_string("/proc/sys/fs/inotify/max_user_watches").ok()?;
+    text.trim().parse().ok()
+}
 
 /// What the watched directories are: trees that were asked for, and the directories below them.
 ///
@@ -83,7 +93,7 @@ impl WatchTree {
     pub(super) fn new() -> Result<Self, Errno> {
         Ok(Self {
             inotify: inotify::init(CreateFlags::CLOEXEC | CreateFlags::NONBLOCK)?,
-            limit: MAX_WATCHES,
+            limit: user_limit().map_or(MAX_WATCHES, |limit| MAX_WATCHES.min(limit / 2)),
             by_path: BTreeMap::new(),
             by_number: HashMap::new(),
             roots: HashMap::new(),
