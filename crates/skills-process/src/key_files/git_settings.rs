@@ -194,7 +194,8 @@ fn is_public_value(section: &str, name: &str, value: &str) -> bool {
 /// Returns true for a URL or a path without a password. A word for one can be a part of its name, as in
 /// `https://github.com/o/password-reset`.
 fn is_public_location(value: &str) -> bool {
-    !looks_like_secret(value) && !(value.contains(['=', ';', ' ']) && names_secret(value))
+    let has_parts = value.contains(['=', ';', ' ']);
+    !(looks_like_secret(value) || has_parts && names_secret(value))
 }
 
 /// Returns true for a helper that stores passwords elsewhere, with options that name none.

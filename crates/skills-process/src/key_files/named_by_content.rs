@@ -35,27 +35,30 @@ const LOGINS: [&str; 13] = [
 /// Returns true if a regular file with a name of [`skills_policy::is_key_by_content`] holds a key, or
 /// if it cannot be read as a whole. `name` decides what is looked for.
 pub(super) fn holds_key(name: &str, path: &Path) -> bool {
-    let (read, is_key): (fn(&Path) -> Option<Vec<u8>>, fn(&[u8]) -> bool) =
-        match name.to_lowercase().as_str() {
-            "auth.json" => (read_bytes, |bytes| {
-                let text = String::from_utf8_lossy(bytes);
-                LOGINS.iter().any(|name| text.contains(name)) || has_token(&text)
-            }),
-            "kubeconfig" => (read_bytes, |bytes| {
-                let text = String::from_utf8_lossy(bytes);
-                CLUSTER_LOGINS.iter().any(|name| text.contains(name))
-            }),
-            ".yarnrc" | ".yarnrc.yml" | ".bunfig.toml" | "bunfig.toml" => (read_bytes, |bytes| {
-                let text = String::from_utf8_lossy(bytes);
-                text.lines().any(|line| holds_registry_token(line.trim()))
-            }),
-            // A key is at the start; maps of elevations are large files of the same name.
-            _ => (read_start, |bytes| {
-                let text = String::from_utf8_lossy(bytes);
-                is_binary_key(bytes) || PRIVATE_KEYS.iter().any(|key| text.contains(key))
-            }),
-        };
-    read(path).is_none_or(|bytes| is_key(&bytes))
+    let has_line = |bytes: Vec<u8>, is_key: fn(&str) -> bool| {
+        let text = String::from_utf8_lossy(&bytes);
+        text.lines().any(|line| is_key(line.trim()))
+    };
+    match name.to_lowercase().as_str() {
+        "auth.json" => read_bytes(path).is_none_or(|bytes| has_line(bytes, holds_login)),
+        "kubeconfig" => read_bytes(path).is_none_or(|bytes| has_line(bytes, holds_cluster_login)),
+        ".yarnrc" | ".yarnrc.yml" | ".bunfig.toml" | "bunfig.toml" => {
+            read_bytes(path).is_none_or(|bytes| has_line(bytes, holds_registry_token))
+        }
+        // A key is at the start; maps of elevations are large files of the same name.
+        _ => read_start(path).is_none_or(|bytes| {
+            let text = String::from_utf8_lossy(&bytes);
+            is_binary_key(&bytes) || PRIVATE_KEYS.iter().any(|key| text.contains(key))
+        }),
+    }
+}
+
+fn holds_login(line: &str) -> bool {
+    LOGINS.iter().any(|name| line.contains(name)) || has_token(line)
+}
+
+fn holds_cluster_login(line: &str) -> bool {
+    CLUSTER_LOGINS.iter().any(|name| line.contains(name))
 }
 
 /// Returns true for a private key in DER: a sequence that begins with the version of a key, or an
