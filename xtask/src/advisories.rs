@@ -129,6 +129,7 @@ impl Check {
 }
 
 #[cfg(all(test, unix))]
+#[expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 mod tests {
     use std::fs;
     use std::os::unix::fs::PermissionsExt;

@@ -198,6 +198,7 @@ mod tests {
     use super::*;
 
     #[test]
+    #[expect(clippy::disallowed_methods, reason = "a test reads its own file")]
     fn a_record_with_too_much_space_behind_it_is_malformed() {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("audit.jsonl");

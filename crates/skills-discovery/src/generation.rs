@@ -132,7 +132,7 @@ impl Generations {
 
     #[cfg(all(test, feature = "watch"))]
     pub(crate) fn lifetime(&self) -> Lifetime {
-        match *self.max_age.lock().unwrap() {
+        match *self.max_age.lock().unwrap_or_else(PoisonError::into_inner) {
             DEFAULT_MAX_AGE => Lifetime::OneSecond,
             _ => Lifetime::UntilNextScan,
         }

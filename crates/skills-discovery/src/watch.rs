@@ -523,7 +523,7 @@ mod tests {
         assert_eq!(generations.lifetime(), Lifetime::OneSecond);
     }
 
-    /// A large change of a small tree loses events once, which nobody needs to know.
+    /// A large change of a small tree loses events once, which no operator needs to know.
     #[test]
     fn lost_events_are_reported_once_and_only_if_they_are_lost_repeatedly() {
         if skills_test_support::skip_without_file_events() {
@@ -531,10 +531,12 @@ mod tests {
         }
         let directory = tempfile::tempdir().unwrap();
         let (report, problems) = channel();
-        let mut options = WatchOptions::default();
-        options.debounce = Duration::from_millis(1);
-        options.poll_interval = Some(Duration::from_millis(20));
-        options.on_problem = Some(Arc::new(move |problem| report.send(problem).unwrap()));
+        let options = WatchOptions {
+            debounce: Duration::from_millis(1),
+            poll_interval: Some(Duration::from_millis(20)),
+            on_problem: Some(Arc::new(move |problem| report.send(problem).unwrap())),
+            ..WatchOptions::default()
+        };
         let generations = Arc::<Generations>::default();
         let (signals, receiver) = channel();
         let (sender, scans) = channel();

@@ -257,7 +257,7 @@ async fn a_package_that_only_the_program_names_is_said_in_its_name() {
     ] {
         let host = kit(&[("run.py", script)]);
         host.file("skills/kit/requirements.txt", "httpx==1\n");
-        let outcome = run(&host.tools(), "run.py").await;
+        let outcome = run(&host.tools(), "scripts/run.py").await;
         assert!(
             outcome.text().contains("The program reports that `/")
                 && outcome.text().contains("has no `evil` (not verified")
