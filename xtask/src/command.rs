@@ -28,6 +28,17 @@ fn workspace_above() -> Option<PathBuf> {
         .map(Path::to_owned)
 }
 
+/// Returns the files of a clone that are under version control or could be, each ended by NUL.
+pub(crate) fn versioned_files(clone: &Path) -> Result<String> {
+    output(Command::new("git").current_dir(clone).args([
+        "ls-files",
+        "-z",
+        "--cached",
+        "--others",
+        "--exclude-standard",
+    ]))
+}
+
 /// Returns a command that runs the cargo of this toolchain in the workspace.
 pub(crate) fn cargo(arguments: &[&str]) -> Command {
     // Set by the cargo that runs this program, so that one toolchain does everything.

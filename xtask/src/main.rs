@@ -149,7 +149,7 @@ fn main() -> ExitCode {
     match run(Arguments::parse().task) {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
-            // Not with `Debug`, whose backtrace hides what to do.
+            // Not with `Debug`: its backtrace hides what to do.
             eprintln!("error: {error:#}");
             ExitCode::FAILURE
         }

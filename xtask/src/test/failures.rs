@@ -8,7 +8,7 @@ use anyhow::{Context, Result, anyhow, bail};
 
 use crate::command::display_command;
 
-/// Precedes the arguments of cargo that select a program whose tests failed.
+/// Precedes the arguments of cargo that select a program with failed tests.
 const SELECTION: &str = "test failed, to rerun pass `";
 /// A line after the output of a command.
 const END: &[u8] = b"\0end of output\n";

@@ -9,7 +9,7 @@ use skills_test_support::{RECORD, SOURCE_TREE};
 use tempfile::TempDir;
 
 use super::failures::{self, FailedTest, TestOutput, TestProgram};
-use crate::command::{cargo, output, run, workspace_dir};
+use crate::command::{cargo, output, run, versioned_files, workspace_dir};
 
 /// The crates whose behavior depends on the user.
 const SYSTEM_TEST_CRATES: [&str; 9] = [
@@ -145,13 +145,7 @@ impl Stage {
 
 /// Copies the files of a clone that are under version control or could be.
 fn copy_tree(clone: &Path, to: &Path) -> Result<()> {
-    let files = output(Command::new("git").current_dir(clone).args([
-        "ls-files",
-        "-z",
-        "--cached",
-        "--others",
-        "--exclude-standard",
-    ]))?;
+    let files = versioned_files(clone)?;
     for file in files.split_terminator('\0') {
         let from = clone.join(file);
         let to = to.join(file);

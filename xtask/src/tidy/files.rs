@@ -2,12 +2,11 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::process::Command;
 
 use anyhow::Result;
 use regex_lite::Regex;
 
-use crate::command::{output, workspace_dir};
+use crate::command::{versioned_files, workspace_dir};
 
 /// Maximum lines of a file before its tests.
 const MAX_LINES: usize = 600;
@@ -72,13 +71,7 @@ const PATHS_OF_THE_BUILD: [(&str, &str); 3] = [
 pub(crate) fn problems() -> Result<Vec<String>> {
     let root = workspace_dir();
     // New files are checked before they are committed, and ignored ones never.
-    let files = output(Command::new("git").current_dir(&root).args([
-        "ls-files",
-        "-z",
-        "--cached",
-        "--others",
-        "--exclude-standard",
-    ]))?;
+    let files = versioned_files(&root)?;
     let files: Vec<PathBuf> = files
         .split_terminator('\0')
         .map(PathBuf::from)
