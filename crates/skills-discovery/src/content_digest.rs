@@ -29,7 +29,7 @@ const MAX_FILES: usize = 10_000;
 /// The maximum total size of the files of a skill with a digest: 256 MiB.
 const MAX_BYTES: u64 = 256 << 20;
 /// The number of digests in one generation of a cache. There are two generations. The files of a
-/// large catalog fit into one: whoever reads more in turn finds none of them again.
+/// large catalog fit into one: a caller that reads more in turn finds none of them again.
 const MAX_CACHED: usize = 200_000;
 /// The size of the parts in which files are read, unless they are smaller.
 const MAX_BUFFER_BYTES: usize = 64 * 1024;

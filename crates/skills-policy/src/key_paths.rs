@@ -400,7 +400,7 @@ mod tests {
         }
     }
 
-    /// Their name alone asks nobody and withholds nothing.
+    /// Their name alone causes no question and withholds nothing.
     #[test]
     fn names_of_which_the_content_decides_are_told_apart() {
         for name in [

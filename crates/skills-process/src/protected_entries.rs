@@ -22,7 +22,7 @@ const MAX_PATHS: usize = 1_000;
 const MAX_DEPTH: usize = 64;
 /// Maximum changes that are reported one by one.
 const MAX_REPORTED: usize = 20;
-/// What executes files with an executable bit, for users: the kernel, for whoever names them.
+/// What executes files with an executable bit, for users: the kernel, for a user that names them.
 const EXECUTABLE_FILES: &str = "executable files";
 /// Bits of a mode, of `stat.h`.
 const FILE_TYPE_BITS: u32 = 0o170_000;

@@ -8,8 +8,8 @@ use std::path::{Component, Path, PathBuf};
 const MAX_LINKS: u32 = 40;
 
 /// Returns every path that decides which file `path` is: each symlink that leads to it, with the
-/// directory of the symlink resolved, and the path without symlinks. Whoever can write one of them
-/// can change the file, or put another one in its place.
+/// directory of the symlink resolved, and the path without symlinks. A user that can write one of
+/// them can change the file, or put another one in its place.
 ///
 /// What does not exist is included as well, since it can be created: the target of a dangling
 /// symlink, for example. A loop of symlinks ends after 40 of them.

@@ -81,7 +81,7 @@ fn user_of(rest: &str) -> Option<&str> {
 
 /// Returns true for the name of a person or an organization that is not a token.
 pub(super) fn is_user_name(user: &str) -> bool {
-    // An address of mail, whose `@` a URL escapes. Other escapes could hide a password.
+    // An address of mail; a URL escapes its `@`. Other escapes could hide a password.
     let user = user.replace("%40", "@");
     let is_word = |word: &str| word.len() < MIN_TOKEN_BYTES;
     let lower = user.to_lowercase();

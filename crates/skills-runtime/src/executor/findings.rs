@@ -164,7 +164,7 @@ impl RunFinding {
                 .iter()
                 .map(|directory| format!("write:~/{directory}"))
                 .collect(),
-            // That a program needed a protected path is only a claim of the program, and no one
+            // That a program needed a protected path is only a claim of the program, and no user
             // shares keys by copying a line of a result.
             Self::ReadOnlyPaths { .. }
             | Self::WithheldKeys { .. }
