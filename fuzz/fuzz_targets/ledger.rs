@@ -1,11 +1,11 @@
-//! Summarizes bytes as a file of the usage ledger, and judges each skill by it.
+//! Summarizes bytes as a file of the usage ledger, judges each skill by it, and reads the last uses.
 #![no_main]
 
 use std::path::PathBuf;
 use std::sync::LazyLock;
 
 use libfuzzer_sys::fuzz_target;
-use skills_ledger::{Assessment, Ledger, SkillFacts, Summary, Timestamp, UsagePrior};
+use skills_ledger::{Assessment, Ledger, SkillFacts, Summary, Timestamp};
 
 /// The time of all summaries: 2026-09-09.
 const NOW: Timestamp = Timestamp::from_millis(1_789_000_000_000);
@@ -40,11 +40,17 @@ fuzz_target!(|bytes: &[u8]| {
             assert!(!reason.to_string().is_empty());
         }
     }
-    let prior = UsagePrior::new(&summary);
-    for skill in &summary.skills {
-        let factor = prior.factor(&skill.name, &skill.scope);
-        assert!((1.0..=1.1 + 1e-9).contains(&factor), "{factor}");
-    }
+    let recent = Ledger::new(&*DIRECTORY)
+        .recent_uses(NOW)
+        .expect("whatever a file contains, its uses can be read");
+    assert!(
+        recent.iter().all(|one| one.time <= NOW),
+        "no use is later than now"
+    );
+    assert!(
+        recent.is_sorted_by(|a, b| a.time >= b.time),
+        "the last used is the first"
+    );
 });
 
 fn summarize(bytes: &[u8]) -> Summary {

@@ -44,6 +44,8 @@ pub(crate) fn ci(tests: Tests) -> Result<()> {
         "-D",
         "warnings",
     ]))?;
+    // A workspace of its own: no other step compiles it.
+    fuzz(None, DEFAULT_SECONDS, InputMode::Deterministic)?;
     // Before the tests, which update artifacts.
     guests(GuestMode::Check)?;
     if tests == Tests::Run {
@@ -60,7 +62,6 @@ pub(crate) fn ci(tests: Tests) -> Result<()> {
     check_dependencies()?;
     check_features()?;
     check_platforms()?;
-    fuzz(None, DEFAULT_SECONDS, InputMode::Deterministic)?;
     interop()?;
     agents(None, None, OnDifference::Report)?;
     conformance()
