@@ -49,6 +49,7 @@ mod request_state;
 mod resources;
 mod roots;
 mod serve;
+mod served_skills;
 mod server;
 mod server_info;
 mod skill_index;

@@ -7,7 +7,7 @@ use std::sync::atomic::Ordering;
 use skills_tools::runtime::discovery::WatchOptions;
 
 use crate::list_changes::ListKind;
-use crate::{Server, prompts, skills_extension, tool_list};
+use crate::{Server, prompts, served_skills, tool_list};
 
 /// Starts watching when a client subscribes or calls a tool; later calls do nothing.
 pub(crate) fn start_watching(server: &Server) {
@@ -69,6 +69,6 @@ fn refresh_list(server: &Server, list: ListKind) {
     match list {
         ListKind::Tools => drop(tool_list::list_and_track(server)),
         ListKind::Prompts => drop(prompts::list_and_track(server)),
-        ListKind::Resources => drop(skills_extension::list_and_track(server)),
+        ListKind::Resources => served_skills::refresh(server),
     }
 }

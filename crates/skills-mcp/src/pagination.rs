@@ -5,7 +5,7 @@ use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use rmcp::ErrorData;
 
 /// Number of items on a page.
-const PAGE_SIZE: usize = 100;
+pub(crate) const PAGE_SIZE: usize = 100;
 
 /// One page, with the cursor of the next one.
 pub(crate) struct Page<T> {
@@ -24,11 +24,7 @@ impl<T> Page<T> {
         name: impl Fn(&T) -> &str,
         cursor: Option<String>,
     ) -> Result<Self, ErrorData> {
-        let invalid = || ErrorData::invalid_params("invalid cursor", None);
-        let after = match cursor {
-            Some(cursor) => Some(decode_cursor(&cursor).ok_or_else(invalid)?),
-            None => None,
-        };
+        let after = decode_cursor(cursor)?;
         // By name and not by position, so that added or removed items do not shift the next page.
         let is_later = |item: &T| after.as_deref().is_none_or(|after| name(item) > after);
         let mut items: Vec<T> = list
@@ -40,14 +36,27 @@ impl<T> Page<T> {
         let is_more = items.len() > PAGE_SIZE;
         items.truncate(PAGE_SIZE);
         let last = items.last().filter(|_| is_more);
-        // Encoded, so that clients treat cursors as opaque.
-        let next = last.map(|last| URL_SAFE_NO_PAD.encode(name(last)));
+        let next = last.map(|last| encode_cursor(name(last)));
         Ok(Self { items, next })
     }
 }
 
-fn decode_cursor(cursor: &str) -> Option<String> {
-    String::from_utf8(URL_SAFE_NO_PAD.decode(cursor).ok()?).ok()
+/// Returns the cursor of the page after the item with this name: encoded, so that clients treat
+/// cursors as opaque.
+pub(crate) fn encode_cursor(name: &str) -> String {
+    URL_SAFE_NO_PAD.encode(name)
+}
+
+/// Returns the name of the last item on the page before.
+///
+/// # Errors
+/// Fails if the cursor is invalid.
+pub(crate) fn decode_cursor(cursor: Option<String>) -> Result<Option<String>, ErrorData> {
+    let decode = |cursor: String| String::from_utf8(URL_SAFE_NO_PAD.decode(cursor).ok()?).ok();
+    let invalid = || ErrorData::invalid_params("invalid cursor", None);
+    cursor
+        .map(|cursor| decode(cursor).ok_or_else(invalid))
+        .transpose()
 }
 
 #[cfg(test)]

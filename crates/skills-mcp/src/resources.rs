@@ -1,7 +1,5 @@
 //! `resources/list`, `resources/templates/list` and `resources/read`.
 
-use std::sync::Arc;
-
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use rmcp::ErrorData;
@@ -14,43 +12,38 @@ use skills_tools::runtime::ledger::{ActivatedBy, Activity};
 use skills_tools::{CallContext, PublicationError, PublishedSkill, ToolErrorCode, ToolOutput};
 
 use crate::caller::{Caller, Lifecycle};
-use crate::pagination::Page;
-use crate::skills_extension::{SKILL_FILE, list_and_track};
-use crate::{Server, skill_index, uri};
+use crate::pagination::PAGE_SIZE;
+use crate::skills_extension::SKILL_FILE;
+use crate::{Server, served_skills, skill_index, uri};
 
 /// Maximum size of a tool file as a resource; larger files are read in parts with the tools.
 const MAX_BYTES: u64 = 4 << 20;
 
-/// Lists the `SKILL.md` of each skill and the index of all. Other files are listed by `skills/get`
-/// and as directories.
+/// Lists the index of all skills, and the `SKILL.md` of each, ordered by name. Other files are listed
+/// by `skills/get` and as directories.
 pub(crate) async fn list(
     server: &Server,
     lifecycle: Lifecycle,
     request: Option<PaginatedRequestParams>,
 ) -> Result<ListResourcesResult, ErrorData> {
-    let resources = server.run_blocking(list_all).await??;
     let cursor = request.and_then(|request| request.cursor);
-    let page = Page::after_cursor(resources, |resource| &resource.name, cursor)?;
-    let mut result = ListResourcesResult::with_all_items(page.items);
+    // The first page has the index.
+    let index = cursor.is_none().then(skill_index::resource);
+    let limit = PAGE_SIZE - usize::from(index.is_some());
+    let page = served_skills::page(server, cursor, limit).await?;
+    let skills = page.items.iter().map(|skill| skill_resource(skill));
+    let mut result = ListResourcesResult::with_all_items(index.into_iter().chain(skills).collect());
     (result.ttl_ms, result.cache_scope) = lifecycle.cache_hints();
     result.next_cursor = page.next;
     Ok(result)
 }
 
-/// Lists the current resources, ordered by name. Performs blocking I/O.
-fn list_all(server: &Server) -> Result<Vec<Resource>, ErrorData> {
-    let resource = |skill: &Arc<PublishedSkill>| {
-        let mut resource = Resource::new(uri::skill_uri(&skill.name, SKILL_FILE), &skill.name)
-            .with_description(skill.visible_description())
-            .with_mime_type("text/markdown");
-        resource.size = skill.file(SKILL_FILE).map(|file| file.bytes);
-        resource
-    };
-    let skills = list_and_track(server);
-    let mut resources: Vec<Resource> = skills.iter().map(resource).collect();
-    resources.push(skill_index::resource(&skills)?);
-    resources.sort_by(|a, b| a.name.cmp(&b.name));
-    Ok(resources)
+fn skill_resource(skill: &PublishedSkill) -> Resource {
+    let mut resource = Resource::new(uri::skill_uri(&skill.name, SKILL_FILE), &skill.name)
+        .with_description(skill.visible_description())
+        .with_mime_type("text/markdown");
+    resource.size = skill.file(SKILL_FILE).map(|file| file.bytes);
+    resource
 }
 
 /// Returns the URI templates of all other resources.

@@ -17,6 +17,7 @@ use crate::list_changes::ListWatcher;
 use crate::list_changes::{ListTracker, LogOnce};
 use crate::request_state::RequestStateSigner;
 use crate::roots::SelectWorkspace;
+use crate::served_skills::ServedSkills;
 
 /// Serves skills and their tools to MCP clients.
 ///
@@ -71,6 +72,7 @@ pub(crate) struct Inner {
     pub(crate) state_signer: RequestStateSigner,
     pub(crate) call_limiter: CallLimiter,
     pub(crate) list_tracker: ListTracker,
+    pub(crate) served_skills: ServedSkills,
     pub(crate) log_once: LogOnce,
     pub(crate) list_watcher: ListWatcher,
     pub(crate) tenancy: Tenancy,

@@ -11,8 +11,8 @@ use rmcp::model::{Resource, ResourceContents};
 use serde::Serialize;
 use skills_tools::PublishedSkill;
 
-use crate::skills_extension::{SKILL_FILE, list_and_track};
-use crate::{Server, uri};
+use crate::skills_extension::SKILL_FILE;
+use crate::{Server, served_skills, uri};
 
 /// The URI of the index. No skill can have it, since names of published skills have no dot.
 pub(crate) const INDEX_URI: &str = "skill://index.json";
@@ -39,17 +39,12 @@ struct IndexEntry {
     url: String,
 }
 
-/// Describes the index for `resources/list`.
-///
-/// # Errors
-/// Fails if the index cannot be serialized.
-pub(crate) fn resource(skills: &[Arc<PublishedSkill>]) -> Result<Resource, ErrorData> {
-    let size = render(skills)?.len();
-    Ok(Resource::new(INDEX_URI, "index.json")
+/// Describes the index for `resources/list`. Its size is not known without reading all skills.
+pub(crate) fn resource() -> Resource {
+    Resource::new(INDEX_URI, "index.json")
         .with_title("Index of the skills")
         .with_description("All skills with name, description and URI")
         .with_mime_type(MIME_TYPE)
-        .with_size(size as u64))
 }
 
 /// Reads the index. A client that has read it is notified of changes like one that has listed the
@@ -58,7 +53,7 @@ pub(crate) fn resource(skills: &[Arc<PublishedSkill>]) -> Result<Resource, Error
 /// # Errors
 /// Fails if the index cannot be serialized.
 pub(crate) async fn read(server: &Server) -> Result<ResourceContents, ErrorData> {
-    let skills = server.run_blocking(list_and_track).await?;
+    let skills = server.run_blocking(served_skills::all).await?;
     Ok(ResourceContents::text(render(&skills)?, INDEX_URI).with_mime_type(MIME_TYPE))
 }
 

@@ -1,7 +1,6 @@
 //! The Skills extension (SEP-2640): `skills/list`, `skills/get` and `resources/directory/read`.
 
 use std::collections::BTreeMap;
-use std::sync::Arc;
 
 use rmcp::ErrorData;
 use rmcp::model::{
@@ -13,9 +12,8 @@ use skills_tools::PublishedSkill;
 use skills_tools::runtime::ledger::Activity;
 
 use crate::caller::CACHE_TTL_MS;
-use crate::list_changes::ListKind;
-use crate::pagination::Page;
-use crate::{Server, uri};
+use crate::pagination::{PAGE_SIZE, Page};
+use crate::{Server, served_skills, uri};
 
 /// Name of the file that makes a directory a skill.
 pub(crate) const SKILL_FILE: &str = "SKILL.md";
@@ -26,9 +24,8 @@ pub(crate) async fn list(
     session: Option<String>,
     request: Option<PaginatedRequestParams>,
 ) -> Result<ListSkillsResult, ErrorData> {
-    let skills = server.run_blocking(list_and_track).await?;
     let cursor = request.and_then(|request| request.cursor);
-    let page = Page::after_cursor(skills, |skill| skill.name.as_str(), cursor)?;
+    let page = served_skills::page(server, cursor, PAGE_SIZE).await?;
     let names = page.items.iter().map(|skill| skill.name.as_str());
     let tools = server.tools();
     tools.record_use(names, Activity::Offered, session.as_deref());
@@ -78,31 +75,6 @@ pub(crate) async fn list_directory(
         .with_cache_scope(CacheScope::Private);
     result.next_cursor = page.next;
     Ok(result)
-}
-
-/// Returns the published skills, ordered by name, and records them as served. The reasons why
-/// others are not published are logged once. Performs blocking I/O.
-pub(crate) fn list_and_track(server: &Server) -> Vec<Arc<PublishedSkill>> {
-    let publications = server.tools().published_skills();
-    publications
-        .warnings
-        .iter()
-        .filter(|warning| server.inner.log_once.should_log(warning))
-        .for_each(|warning| tracing::warn!("{warning}"));
-    let mut skills = publications.skills;
-    skills.sort_by(|a, b| a.name.cmp(&b.name));
-    // Every list of skills depends on nothing but names and files: the frontmatter is in one.
-    let digests = |skill: &PublishedSkill| {
-        let files = skill.files.iter();
-        files.map(|file| file.sha256.clone()).collect::<Vec<_>>()
-    };
-    let served: Vec<_> = skills
-        .iter()
-        .map(|skill| (skill.name.as_str(), digests(skill)))
-        .collect();
-    let lists = &server.inner.list_tracker;
-    lists.update(ListKind::Resources, &served);
-    skills
 }
 
 /// Parses a URI in its canonical spelling only, so that one file or directory has one URI.

@@ -50,7 +50,7 @@ pub use mount::{Mount, MountError};
 pub use overrides::{OverrideError, OverrideStore, ToolOverride};
 pub use publication::{
     Completion, PublicationError, PublicationErrorKind, PublishedContent, PublishedFile,
-    PublishedSkill, PublishedSkills,
+    PublishedSkill, PublishedSkills, UnpublishedSkill,
 };
 pub use registry::DefaultScriptState;
 pub use run::{HookMode, ProgramOptions, Remedy, RunExplanation, WorkingDirectory};

@@ -2,7 +2,7 @@
 //! frontmatter.
 //!
 //! ```text
-//! Publisher --all | one--> PublishedSkill     consistent snapshot, cached until a file changes
+//! Publisher --where | one-> PublishedSkill     consistent snapshot, cached until a file changes
 //!           `-read-------> PublishedContent   exactly the bytes that a snapshot lists
 //! ```
 
@@ -21,6 +21,7 @@ pub use completion::Completion;
 pub use error::{PublicationError, PublicationErrorKind};
 pub(crate) use publisher::Publisher;
 
+use self::unpublished::UnpublishedReason;
 use crate::sanitize::strip_terminal_escapes;
 
 /// Maximum number of files of a published skill: 512.
@@ -28,18 +29,41 @@ pub(crate) const MAX_FILES: usize = 512;
 /// Maximum size of a published skill, all files together: 16 MiB.
 pub(crate) const MAX_BYTES: u64 = 16 << 20;
 
-/// Lists the published skills, and why other skills are not published.
+/// Lists published skills, and why other skills are not published.
 ///
-/// The list is complete for the catalog of the call. Skills that cannot be published remain usable
-/// through tools, unless their warning says otherwise.
+/// Skills that cannot be published remain usable through tools, unless their warning says
+/// otherwise.
 #[derive(Debug, Clone, Default)]
 #[non_exhaustive]
 pub struct PublishedSkills {
-    /// The published skills, in the order of the catalog, with unique names.
+    /// The published skills, ordered by name. Names are unique.
     pub skills: Vec<Arc<PublishedSkill>>,
-    /// One sentence per skill that is not published, for the host application. Contains no host
-    /// paths.
-    pub warnings: Vec<String>,
+    /// The skills that are not published, ordered by name, and after the last page those that are
+    /// not trusted.
+    pub unpublished: Vec<UnpublishedSkill>,
+    /// The names of the skills that were not looked at, in order.
+    pub unread: Vec<String>,
+    /// Whether wanted skills are among them.
+    pub has_more: bool,
+}
+
+/// A skill that is not published, and why.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct UnpublishedSkill {
+    /// The name of the skill.
+    pub name: String,
+    /// One sentence for the host application, with the name. Contains no host paths.
+    pub warning: String,
+}
+
+impl UnpublishedSkill {
+    fn new(name: &str, reason: &UnpublishedReason) -> Self {
+        Self {
+            name: name.to_owned(),
+            warning: reason.warning(name),
+        }
+    }
 }
 
 /// A consistent snapshot of one skill: its frontmatter and the digests of all published files.

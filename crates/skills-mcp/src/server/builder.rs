@@ -15,6 +15,7 @@ use crate::list_changes::ListWatcher;
 use crate::list_changes::{ListTracker, LogOnce};
 use crate::request_state::{RequestStateSigner, STATE_TTL};
 use crate::roots::SelectWorkspace;
+use crate::served_skills::ServedSkills;
 use crate::{MemoryReplayCache, ReplayCache, ResultData, ServerBuildError};
 
 /// Configures and builds a [`Server`].
@@ -158,6 +159,7 @@ impl ServerBuilder {
             state_signer: RequestStateSigner::new(&key, self.replay_cache, STATE_TTL)?,
             call_limiter: CallLimiter::new(self.max_concurrent_calls),
             list_tracker: ListTracker::default(),
+            served_skills: ServedSkills::default(),
             log_once: LogOnce::default(),
             list_watcher: ListWatcher::default(),
             tenancy: self.tenancy,

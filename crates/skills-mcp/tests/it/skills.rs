@@ -259,8 +259,8 @@ async fn the_index_lists_the_published_skills() {
             .iter()
             .map(|resource| resource["name"].as_str().unwrap())
             .collect();
-        assert_eq!(names, ["greet", "index.json", "lines", "other"]);
-        let index = listed["resources"][1].clone();
+        assert_eq!(names, ["index.json", "greet", "lines", "other"]);
+        let index = listed["resources"][0].clone();
         assert_eq!(
             (&index["uri"], &index["mimeType"]),
             (&json!("skill://index.json"), &json!("application/json"))
@@ -274,7 +274,6 @@ async fn the_index_lists_the_published_skills() {
             (&index["uri"], &index["mimeType"])
         );
         let text = content["text"].as_str().unwrap();
-        assert_eq!(json!(text.len()), index["size"]);
         let skill = |name: &str, description: &str| json!({"name": name, "type": "skill-md", "description": description, "url": format!("skill://{name}/SKILL.md")});
         let expected = json!({
             "$schema": "https://schemas.agentskills.io/discovery/0.2.0/schema.json",
@@ -616,6 +615,45 @@ async fn a_change_of_an_earlier_page_is_notified() {
         .await;
     server.stop();
     new.answer_to(subscription).await;
+}
+
+#[tokio::test]
+async fn new_skills_behind_the_pages_that_were_read_are_notified() {
+    let host = Host::new();
+    for number in 0..120 {
+        host.skill(&format!("skill-{number:03}"), "");
+    }
+    let text = |name: &str| format!("---\nname: {name}\ndescription: d\n---\n");
+    host.file(
+        "skills/first/SKILL.md",
+        text("first").replace("d\n", "!odd d\n"),
+    );
+    let server = host.server(&[]);
+    let mut client = Client::connect(&server, Lifecycle::Legacy, json!({})).await;
+    client.ok("resources/list", json!({})).await;
+    let changes: [(&str, &dyn Fn()); 3] = [
+        ("added", &|| {
+            drop(host.file("skills/zz/SKILL.md", text("zz")))
+        }),
+        ("mended", &|| {
+            drop(host.file("skills/first/SKILL.md", text("first")))
+        }),
+        ("removed", &|| {
+            std::fs::remove_dir_all(host.path("skills/skill-005")).unwrap()
+        }),
+    ];
+    for (what, change) in changes {
+        change();
+        client
+            .notification("notifications/resources/list_changed")
+            .await;
+        assert!(
+            client.notifications.is_empty(),
+            "{what}: {:?}",
+            client.notifications
+        );
+    }
+    server.stop();
 }
 
 #[tokio::test]

@@ -1,6 +1,6 @@
 //! Publishes skills and reads their files.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -9,7 +9,7 @@ use skills_runtime::{Catalog, Entry, Library};
 
 use super::snapshot::{self, Capture, CaptureResult};
 use super::unpublished::UnpublishedReason;
-use super::{PublicationError, PublishedContent, PublishedSkills};
+use super::{PublicationError, PublishedContent, PublishedSkills, UnpublishedSkill};
 use crate::file_tools::FileTools;
 use crate::files::read::sha256;
 
@@ -33,43 +33,39 @@ impl Publisher {
         }
     }
 
-    /// Captures all skills of a catalog.
-    pub(crate) fn publish_all(&self, catalog: &Catalog) -> PublishedSkills {
-        let mut publications = PublishedSkills::default();
-        let mut captured_dirs = HashSet::new();
-        let mut warned_names = HashSet::new();
-        let names = count_names(catalog);
-        for entry in catalog.entries() {
-            let name = entry.name().as_str();
-            let is_unique = names.get(name) == Some(&1);
-            let eligible = if is_unique {
-                self.check_eligible(entry)
-            } else {
-                // Neither is published: clients address skills by name and would get either of
-                // them.
-                Err(UnpublishedReason::DuplicateName)
-            };
-            let captured = eligible.map_err(Arc::new).and_then(|()| {
-                captured_dirs.insert(entry.directory());
-                self.refresh(entry)
-            });
+    /// Captures the skills of a catalog with the wanted names, ordered by name, until `limit` of
+    /// them are published.
+    pub(crate) fn publish_where(
+        &self,
+        catalog: &Catalog,
+        is_wanted: impl Fn(&str) -> bool,
+        limit: usize,
+    ) -> PublishedSkills {
+        let mut page = PublishedSkills::default();
+        for (name, entry) in entries_by_name(catalog) {
+            let is_wanted = is_wanted(name);
+            page.has_more |= is_wanted && page.skills.len() == limit;
+            if !is_wanted || page.has_more {
+                page.unread.push(name.to_owned());
+                continue;
+            }
+            // Of skills that share a name none is published: clients address skills by name and
+            // would get either of them.
+            let captured = entry
+                .ok_or(UnpublishedReason::DuplicateName)
+                .and_then(|entry| self.check_eligible(entry).map(|()| entry))
+                .map_err(Arc::new)
+                .and_then(|entry| self.refresh(entry));
             match captured {
-                Ok(skill) => publications.skills.push(skill),
-                Err(reason) => {
-                    // One warning for all skills that share a name.
-                    if warned_names.insert(name) {
-                        publications.warnings.push(reason.warning(name));
-                    }
-                }
+                Ok(skill) => page.skills.push(skill),
+                Err(reason) => page.unpublished.push(UnpublishedSkill::new(name, &reason)),
             }
         }
-        publications
-            .warnings
-            .extend(self.untrusted_warnings(catalog));
-        self.captures()
-            // Skills that are no longer eligible must not be served from the cache.
-            .retain(|directory, _| captured_dirs.contains(directory.as_path()));
-        publications
+        if !page.has_more {
+            page.unpublished.extend(self.untrusted_skills(catalog));
+        }
+        self.evict_removed(catalog);
+        page
     }
 
     /// Captures one skill of a catalog.
@@ -211,9 +207,8 @@ impl Publisher {
         self.captures.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Returns the warnings for untrusted skills. Drafts are expected to be untrusted and cause no
-    /// warning.
-    fn untrusted_warnings(&self, catalog: &Catalog) -> Vec<String> {
+    /// Returns the untrusted skills. Drafts are expected to be untrusted and are left out.
+    fn untrusted_skills(&self, catalog: &Catalog) -> Vec<UnpublishedSkill> {
         let untrusted = catalog
             .inactive()
             .iter()
@@ -221,7 +216,10 @@ impl Publisher {
         let others =
             untrusted.filter(|inactive| !self.files.is_draft(inactive.entry(), inactive.reason()));
         others
-            .map(|inactive| untrusted_reason(inactive).warning(inactive.entry().name().as_str()))
+            .map(|inactive| {
+                let name = inactive.entry().name().as_str();
+                UnpublishedSkill::new(name, &untrusted_reason(inactive))
+            })
             .collect()
     }
 }
@@ -241,13 +239,16 @@ fn read_candidate(entry: &Entry, path: &str, bytes: u64) -> Option<Vec<u8>> {
     snapshot::read_listed(&files, path, |stamp| stamp.bytes() == bytes).ok()
 }
 
-/// Counts the skills per name.
-fn count_names(catalog: &Catalog) -> HashMap<&str, usize> {
-    let mut names = HashMap::new();
+/// Returns the entries ordered by name; `None` for a name that several entries have.
+fn entries_by_name(catalog: &Catalog) -> BTreeMap<&str, Option<&Entry>> {
+    let mut entries = BTreeMap::new();
     for entry in catalog.entries() {
-        *names.entry(entry.name().as_str()).or_default() += 1;
+        entries
+            .entry(entry.name().as_str())
+            .and_modify(|known| *known = None)
+            .or_insert(Some(entry));
     }
-    names
+    entries
 }
 
 /// Returns true if every client accepts the name.

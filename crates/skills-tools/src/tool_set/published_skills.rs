@@ -8,8 +8,7 @@ use crate::publication::{
 };
 
 impl ToolSet {
-    /// Returns the skills that can be published, in the order of the catalog, and warnings for the
-    /// others.
+    /// Returns the skills that can be published, and why the others are not.
     ///
     /// The catalog is refreshed. Unchanged files are not read again; only their metadata are
     /// compared. A skill is not published if it is not model-invocable, if its name is ambiguous or
@@ -39,7 +38,21 @@ impl ToolSet {
     /// ```
     #[must_use]
     pub fn published_skills(&self) -> PublishedSkills {
-        self.inner.publisher.publish_all(&self.catalog())
+        self.published_skills_where(|_| true, usize::MAX)
+    }
+
+    /// Returns the first `limit` of the [published skills](Self::published_skills) with the wanted
+    /// names. Only those are read, and the unpublished ones between them. Performs blocking I/O.
+    #[must_use]
+    pub fn published_skills_where(
+        &self,
+        is_wanted: impl Fn(&str) -> bool,
+        limit: usize,
+    ) -> PublishedSkills {
+        let catalog = self.catalog();
+        self.inner
+            .publisher
+            .publish_where(&catalog, is_wanted, limit)
     }
 
     /// Returns one published skill, as [`published_skills`](Self::published_skills) does, or

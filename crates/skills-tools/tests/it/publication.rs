@@ -61,7 +61,7 @@ fn a_skill_is_published_with_all_files_and_frontmatter() {
         .file("skills/demo/empty", "");
     let set = set(&host);
     let publications = set.published_skills();
-    assert_eq!(publications.warnings, [""; 0]);
+    assert_eq!(publications.unpublished, []);
     let [demo] = publications.skills.as_slice() else {
         panic!("{publications:?}")
     };

@@ -6,6 +6,7 @@ use tempfile::TempDir;
 
 use super::*;
 use crate::mount::MountTable;
+use crate::publication::PublishedSkill;
 
 #[test]
 fn publishable_names_are_accepted_by_every_client() {
@@ -77,7 +78,7 @@ fn removed_skills_are_evicted() {
     assert_eq!(
         fixture
             .publisher
-            .publish_all(&fixture.catalog())
+            .publish_where(&fixture.catalog(), |_| true, usize::MAX)
             .skills
             .len(),
         2
@@ -96,7 +97,13 @@ fn removed_skills_are_evicted() {
         "the cache is not larger than the catalog"
     );
     fixture.without("c");
-    assert_eq!(fixture.publisher.publish_all(&fixture.catalog()).skills, []);
+    assert_eq!(
+        fixture
+            .publisher
+            .publish_where(&fixture.catalog(), |_| true, usize::MAX)
+            .skills,
+        []
+    );
     assert!(fixture.publisher.captures().is_empty());
 }
 
@@ -145,11 +152,60 @@ fn rejected_skills_are_not_read_again() {
         assert!(Instant::now() < end, "it is read for each capture");
     }
     let known = refusal();
-    assert_eq!(fixture.publisher.publish_all(&catalog).warnings.len(), 1);
+    assert_eq!(
+        fixture
+            .publisher
+            .publish_where(&catalog, |_| true, usize::MAX)
+            .unpublished
+            .len(),
+        1
+    );
     assert!(
         Arc::ptr_eq(&known, &refusal()),
         "publishing all skills keeps it"
     );
     fs::write(&path, "---\nname: a\ndescription: d\n---\n").unwrap();
     assert!(fixture.publisher.refresh(&catalog.entries()[0]).is_ok());
+}
+
+/// What follows is not even opened.
+#[test]
+fn a_page_reads_the_skills_on_it() {
+    let fixture = Fixture::new();
+    fixture
+        .skill("a")
+        .skill("b")
+        .skill("c")
+        .skill("d")
+        .skill("UPPER");
+    let catalog = fixture.catalog();
+    let page = |after: &str, limit| {
+        let page = fixture
+            .publisher
+            .publish_where(&catalog, |name| name > after, limit);
+        let names = |skills: &[Arc<PublishedSkill>]| {
+            skills
+                .iter()
+                .map(|skill| skill.name.clone())
+                .collect::<String>()
+        };
+        let unpublished = page.unpublished.iter().map(|skill| skill.name.clone());
+        (
+            names(&page.skills),
+            unpublished.collect::<String>(),
+            page.unread.concat(),
+            page.has_more,
+        )
+    };
+    let expected = |skills: &str, unpublished: &str, unread: &str, has_more| {
+        (
+            skills.to_owned(),
+            unpublished.to_owned(),
+            unread.to_owned(),
+            has_more,
+        )
+    };
+    assert_eq!(page("", 2), expected("ab", "UPPER", "cd", true));
+    assert_eq!(fixture.publisher.captures().len(), 2);
+    assert_eq!(page("b", 2), expected("cd", "", "UPPERab", false));
 }

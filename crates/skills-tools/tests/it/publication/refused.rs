@@ -5,10 +5,18 @@ use std::fs::File;
 use skills_runtime::discovery::{Selector, SkillFileSymlinks, Trust};
 use skills_runtime::prompt::{ListingMode, ListingModes};
 use skills_runtime::{Root, Scope};
-use skills_tools::PublicationErrorKind;
+use skills_tools::{PublicationErrorKind, PublishedSkills};
 
 use super::{paths, read, set};
 use crate::fixture::Host;
+
+fn warnings(skills: &PublishedSkills) -> String {
+    let warnings = skills
+        .unpublished
+        .iter()
+        .map(|skill| skill.warning.as_str());
+    warnings.collect::<Vec<_>>().join("\n")
+}
 
 /// Returns the warnings, and asserts that only `good` is published.
 fn notes(host: &Host, runtime: skills_runtime::Builder) -> String {
@@ -21,7 +29,7 @@ fn notes(host: &Host, runtime: skills_runtime::Builder) -> String {
         .map(|skill| skill.name.as_str())
         .collect();
     assert_eq!(names, ["good"]);
-    let warnings = publications.warnings.join("\n");
+    let warnings = warnings(&publications);
     assert!(
         !warnings.contains(&*host.path("").to_string_lossy()),
         "{warnings}"
@@ -67,7 +75,7 @@ fn names_that_clients_reject_are_not_published() {
         ["good", "named"],
         "the name of the directory does not matter"
     );
-    insta::assert_snapshot!(publications.warnings.join("\n"), @"
+    insta::assert_snapshot!(warnings(&publications), @"
     skill `7` is not published, only available through tools: `name` in SKILL.md is missing or not text
     skill `Upper` is not published, only available through tools: invalid name: expected 1 to 64 of a-z, 0-9 and single inner hyphens
     skill `a--b` is not published, only available through tools: invalid name: expected 1 to 64 of a-z, 0-9 and single inner hyphens
@@ -185,7 +193,7 @@ fn fields_that_clients_reject_are_not_published() {
             "tools-list"
         ]
     );
-    insta::assert_snapshot!(publications.warnings.join("\n"), @"
+    insta::assert_snapshot!(warnings(&publications), @"
     skill `compatible-blank` is not published, only available through tools: `compatibility` in SKILL.md is not text of 1 to 500 characters
     skill `compatible-empty` is not published, only available through tools: `compatibility` in SKILL.md is not text of 1 to 500 characters
     skill `compatible-long` is not published, only available through tools: `compatibility` in SKILL.md is not text of 1 to 500 characters
@@ -238,7 +246,7 @@ fn skills_that_are_too_large() {
         .map(|skill| (skill.name.as_str(), skill.files.len()))
         .collect();
     assert_eq!(sizes, [("limit", 512)]);
-    insta::assert_snapshot!(publications.warnings.join("\n"), @"
+    insta::assert_snapshot!(warnings(&publications), @"
     skill `deep` is not published, only available through tools: it is nested deeper than 8 directories, has more than 1000 files, or cannot be listed completely
     skill `endless` is not published, only available through tools: it is nested deeper than 8 directories, has more than 1000 files, or cannot be listed completely
     skill `large` is not published, only available through tools: it is 17825846 bytes, limit 16777216
@@ -310,8 +318,8 @@ fn a_linked_skill_file_is_not_published() {
     let linked =
         Root::new(host.path("linked"), Scope::Repo).skill_file_symlinks(SkillFileSymlinks::Follow);
     insta::assert_snapshot!(notes(&host, host.runtime().root(linked)), @"
-    skill `within` is not published, only available through tools: SKILL.md is a symlink or has a non-standard file name
     skill `elsewhere` is not published, only available through tools: SKILL.md is a symlink or has a non-standard file name
+    skill `within` is not published, only available through tools: SKILL.md is a symlink or has a non-standard file name
     ");
 }
 
