@@ -197,6 +197,9 @@ pub(crate) fn unspaced_terms(run: &[char], emit: &mut impl FnMut(&str, TermKind)
     }
 }
 
+/// The first character of such a script.
+pub(crate) const FIRST_UNSPACED: &str = "\u{0e00}";
+
 /// Returns true for characters of scripts that do not separate words: Chinese, Japanese, Thai, Lao,
 /// Burmese and Khmer; also for Korean, whose particles are attached to words.
 pub(crate) fn is_unspaced_script(c: char) -> bool {

@@ -19,13 +19,21 @@ pub struct IndexBuilder<'a> {
     analyzer: Analyzer,
     previous: Option<PreviousIndex<'a>>,
     terms: TermTable,
-    /// The terms of each word as it was written, which saves stemming it again.
-    words: HashMap<Box<str>, Vec<u32>>,
+    /// The terms of each word as it was written, which saves stemming it again. Looked up for each
+    /// word of all texts, so with a fast hash; its seed differs in each process, so that a text
+    /// cannot be made of words that collide.
+    words: HashMap<Box<str>, Box<[u32]>, foldhash::fast::RandomState>,
     documents: Vec<IndexedDocument>,
     counts: Vec<TermCount>,
-    /// The counts of the document that is added, by term, and the terms that have some.
-    current: Vec<[u32; FIELDS]>,
-    touched: Vec<u32>,
+    current: CurrentCounts,
+}
+
+/// The counts of the document that is added.
+#[derive(Default)]
+struct CurrentCounts {
+    by_term: Vec<[u32; FIELDS]>,
+    /// The terms that have some.
+    terms: Vec<u32>,
 }
 
 /// The terms of a field that were counted.
@@ -60,11 +68,10 @@ impl<'a> IndexBuilder<'a> {
             analyzer: Analyzer::new(),
             previous: None,
             terms: TermTable::default(),
-            words: HashMap::new(),
+            words: HashMap::default(),
             documents: Vec::new(),
             counts: Vec::new(),
-            current: Vec::new(),
-            touched: Vec::new(),
+            current: CurrentCounts::default(),
         }
     }
 
@@ -157,34 +164,27 @@ impl<'a> IndexBuilder<'a> {
             });
             lengths[field] = counter.length;
         }
-        for term in self.touched.drain(..) {
-            let [name, description, body] = std::mem::take(&mut self.current[term as usize]);
-            self.counts.push(TermCount {
-                term,
-                name: u8::try_from(name).unwrap_or(u8::MAX),
-                description: u8::try_from(description).unwrap_or(u8::MAX),
-                body: u16::try_from(body).unwrap_or(u16::MAX),
-            });
-        }
+        self.counts.extend(self.current.drain());
         lengths
     }
 
     /// Counts the terms of a word, and their pairs with the words before.
     fn count_word(&mut self, word: &str, field: usize, counter: &mut FieldCounter) {
-        if !self.words.contains_key(word) {
-            let mut terms = Vec::new();
-            self.analyzer
-                .word_terms(word, &mut |term, _| terms.push(self.terms.word(term)));
-            self.words.insert(word.into(), terms);
-        }
-        let terms = self.words.get(word).map(Vec::as_slice).unwrap_or_default();
+        let terms = match self.words.get(word) {
+            Some(terms) => terms,
+            None => {
+                let mut terms = Vec::new();
+                self.analyzer
+                    .word_terms(word, &mut |term, _| terms.push(self.terms.word(term)));
+                &*self.words.entry(word.into()).or_insert(terms.into())
+            }
+        };
         for term in terms {
-            count(&mut self.current, &mut self.touched, *term, field);
+            self.current.add(*term, field);
             counter.length += 1;
             let previous = counter.previous.replace(*term);
             if let Some(previous) = previous.filter(|_| counter.length <= MAX_PAIRED_TERMS) {
-                let pair = self.terms.pair(previous, *term);
-                count(&mut self.current, &mut self.touched, pair, field);
+                self.current.add(self.terms.pair(previous, *term), field);
             }
         }
     }
@@ -192,8 +192,7 @@ impl<'a> IndexBuilder<'a> {
     fn count_unspaced(&mut self, run: &[char], field: usize, counter: &mut FieldCounter) {
         counter.previous = None;
         unspaced_terms(run, &mut |term, _| {
-            let term = self.terms.word(term);
-            count(&mut self.current, &mut self.touched, term, field);
+            self.current.add(self.terms.word(term), field);
             counter.length += 1;
         });
     }
@@ -215,13 +214,28 @@ impl<'a> IndexBuilder<'a> {
     }
 }
 
-fn count(current: &mut Vec<[u32; FIELDS]>, touched: &mut Vec<u32>, term: u32, field: usize) {
-    let position = term as usize;
-    if position >= current.len() {
-        current.resize(position + 1, [0; FIELDS]);
+impl CurrentCounts {
+    fn add(&mut self, term: u32, field: usize) {
+        let position = term as usize;
+        if position >= self.by_term.len() {
+            self.by_term.resize(position + 1, [0; FIELDS]);
+        }
+        let counts = &mut self.by_term[position];
+        if *counts == [0; FIELDS] {
+            self.terms.push(term);
+        }
+        counts[field] += 1;
     }
-    if current[position] == [0; FIELDS] {
-        touched.push(term);
+
+    fn drain(&mut self) -> impl Iterator<Item = TermCount> {
+        self.terms.drain(..).map(|term| {
+            let [name, description, body] = std::mem::take(&mut self.by_term[term as usize]);
+            TermCount {
+                term,
+                name: u8::try_from(name).unwrap_or(u8::MAX),
+                description: u8::try_from(description).unwrap_or(u8::MAX),
+                body: u16::try_from(body).unwrap_or(u16::MAX),
+            }
+        })
     }
-    current[position][field] += 1;
 }

@@ -1,6 +1,6 @@
 //! The index: the terms of all documents, and for each term its documents.
 
-use crate::analysis::is_unspaced_script;
+use crate::analysis::{FIRST_UNSPACED, is_unspaced_script};
 use crate::bm25f::{Parameters, rarity};
 use crate::document::{FIELDS, SourceTag, TextDigest};
 use crate::vocabulary::Vocabulary;
@@ -152,9 +152,12 @@ impl SearchIndex {
                     .term(count.term as usize)
                     .starts_with(is_unspaced_script)
         };
+        let first = self.vocabulary.first_from(FIRST_UNSPACED);
         let documents = (0..self.len()).filter(|document| {
-            let mut terms = self.terms_of(*document).iter();
-            terms.any(is_unspaced)
+            let terms = self.terms_of(*document);
+            // Most texts have no later term.
+            let start = terms.partition_point(|count| (count.term as usize) < first);
+            terms[start..].iter().any(is_unspaced)
         });
         documents.count() as f32 / self.len().max(1) as f32
     }

@@ -2,14 +2,16 @@
 
 use std::collections::HashMap;
 
+use foldhash::fast::RandomState;
+
 use crate::vocabulary::Vocabulary;
 
 /// Gives each term a number, in the order in which they are first seen. A pair of adjacent words is
 /// a term, too: it is known by the numbers of its words, and written with a space between them.
 #[derive(Default)]
 pub(crate) struct TermTable {
-    words: HashMap<Box<str>, u32>,
-    pairs: HashMap<(u32, u32), u32>,
+    words: HashMap<Box<str>, u32, RandomState>,
+    pairs: HashMap<(u32, u32), u32, RandomState>,
 }
 
 impl TermTable {

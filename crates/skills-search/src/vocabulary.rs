@@ -65,7 +65,7 @@ impl Vocabulary {
     }
 
     /// Returns the place of the first term that is not before a text.
-    fn first_from(&self, text: &str) -> usize {
+    pub(crate) fn first_from(&self, text: &str) -> usize {
         let mut range = 0..self.len();
         while !range.is_empty() {
             let middle = range.start.midpoint(range.end);

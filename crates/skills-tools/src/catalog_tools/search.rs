@@ -83,7 +83,8 @@ impl CatalogTools {
             library
                 .usage()
                 .record(shown.copied(), Activity::Offered, session);
-            return Ok(page(&all, arguments, "No skills found", omitted));
+            let nothing = || "No skills found".to_owned();
+            return Ok(page(&all, arguments, nothing, omitted));
         }
         let index = library.search_index();
         let found = index.search(&arguments.query, |entry| library.is_model_invocable(entry));
@@ -96,11 +97,11 @@ impl CatalogTools {
                 .usage()
                 .record(first.copied(), Activity::Searched, session);
         }
-        let nothing = format!(
-            "No skill fits this query. {} An empty query lists all.",
-            index.advice()
-        );
-        Ok(page(&found.skills, arguments, &nothing, omitted))
+        let nothing = || {
+            let advice = index.advice();
+            format!("No skill fits this query. {advice} An empty query lists all.")
+        };
+        Ok(page(&found.skills, arguments, nothing, omitted))
     }
 }
 
@@ -108,7 +109,7 @@ impl CatalogTools {
 fn page(
     found: &[&Entry],
     arguments: &SearchArguments,
-    nothing: &str,
+    nothing: impl FnOnce() -> String,
     omitted: Option<String>,
 ) -> ToolOutput {
     let page: Vec<(&str, String)> = found
@@ -128,7 +129,7 @@ fn page(
         .map(|(name, description)| format!("  {name} - {description}"))
         .collect();
     let body = match found.len() {
-        0 => nothing.to_owned(),
+        0 => nothing(),
         total => format!("Skills ({total}):\n{}", lines.join("\n")),
     };
     let more = next.map_or_else(String::new, |next| {
