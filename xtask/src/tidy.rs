@@ -45,6 +45,10 @@ const ALLOWED_DEPENDENCIES: &[(&str, &[&str])] = &[
     ("skills-build", &[]),
     ("skills-policy", &["skills-clients"]),
     ("skills-sandbox", &["skills-policy"]),
+    (
+        "skills-sandbox-conformance",
+        &["skills-policy", "skills-sandbox"],
+    ),
     ("skills-packages", &["skills-manifest"]),
     (
         "skills-deps",

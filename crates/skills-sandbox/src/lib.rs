@@ -30,8 +30,6 @@
 
 mod cancellation;
 mod capture;
-#[cfg(feature = "conformance")]
-pub mod conformance;
 mod error;
 mod job;
 mod program_environment;

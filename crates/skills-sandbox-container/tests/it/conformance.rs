@@ -13,7 +13,7 @@ mod resources;
 mod runtime;
 mod system;
 
-use skills_sandbox::conformance::{BackendVariant, Observations, assert_conforms};
+use skills_sandbox_conformance::{BackendVariant, Observations, assert_conforms};
 use skills_test_support::skip_part;
 
 use crate::skill::Skill;

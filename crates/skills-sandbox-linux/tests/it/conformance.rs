@@ -18,7 +18,7 @@ mod runtime;
 mod scene;
 mod unix_sockets;
 
-use skills_sandbox::conformance::{BackendVariant, assert_conforms};
+use skills_sandbox_conformance::{BackendVariant, assert_conforms};
 use skills_sandbox_linux::IsolationMode;
 use skills_test_support::skip_part;
 

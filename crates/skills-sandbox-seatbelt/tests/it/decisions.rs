@@ -6,7 +6,7 @@ mod layouts;
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use skills_sandbox::conformance::{
+use skills_sandbox_conformance::{
     AttemptResult, BackendVariant, CASES, Case, SkippedCase, assert_conforms,
 };
 use skills_sandbox_seatbelt::{Executable, ExecutableSet, ProxyAccess};

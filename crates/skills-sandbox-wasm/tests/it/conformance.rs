@@ -13,7 +13,7 @@ mod output;
 mod resources;
 mod runtime;
 
-use skills_sandbox::conformance::{BackendVariant, Observations, assert_conforms};
+use skills_sandbox_conformance::{BackendVariant, Observations, assert_conforms};
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn webassembly_matches_the_conformance_table() {

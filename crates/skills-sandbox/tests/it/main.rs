@@ -1,6 +1,5 @@
 //! Tests of the contract: jobs, errors, reports.
 
-mod conformance;
 use std::path::Path;
 
 use insta::assert_snapshot;

@@ -1,9 +1,9 @@
 //! Runs many attempts in one script.
 
-use skills_sandbox::conformance::attempts::{
+use skills_sandbox::{EnforcementReport, Job, RunOutput, Sandbox};
+use skills_sandbox_conformance::attempts::{
     AttemptOutput, parse_output, paths_prelude, python_script,
 };
-use skills_sandbox::{EnforcementReport, Job, RunOutput, Sandbox};
 use skills_sandbox_container::ContainerSandbox;
 use skills_test_support::scene::populate;
 

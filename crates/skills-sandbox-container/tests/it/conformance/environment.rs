@@ -7,10 +7,10 @@ use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
 use nix::fcntl::{FcntlArg, OFlag, fcntl};
-use skills_sandbox::conformance::attempts::{
+use skills_sandbox_conformance::attempts::{
     DESCRIPTORS, DOCUMENTED_VARIABLES, HOST_VARIABLES, TERMINALS, attempts_of,
 };
-use skills_sandbox::conformance::{AttemptResult, Observations};
+use skills_sandbox_conformance::{AttemptResult, Observations};
 use skills_sandbox_container::ContainerSandbox;
 use skills_test_support::host_process::marked_lines;
 use skills_test_support::scene::syscall_numbers;

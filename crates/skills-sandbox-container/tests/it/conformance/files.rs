@@ -10,11 +10,11 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 use nix::fcntl::{AT_FDCWD, RenameFlags, renameat2};
 use skills_policy::{Authorization, Policy, Request};
-use skills_sandbox::conformance::attempts::{
+use skills_sandbox::{Job, Program, Sandbox, ScriptType};
+use skills_sandbox_conformance::attempts::{
     AttemptOutput, CHANGES, METADATA, READ_ONLY, READS, attempts_of,
 };
-use skills_sandbox::conformance::{AttemptResult, Observations};
-use skills_sandbox::{Job, Program, Sandbox, ScriptType};
+use skills_sandbox_conformance::{AttemptResult, Observations};
 use skills_test_support::scene::metadata_of_tree;
 
 use super::attempts::{create_scene, python, python_paths, sandbox, shell, split_off};

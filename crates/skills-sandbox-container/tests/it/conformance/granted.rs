@@ -5,11 +5,11 @@ use std::net::TcpListener;
 use std::os::unix::fs::MetadataExt;
 use std::os::unix::net::UnixListener;
 
-use skills_sandbox::conformance::attempts::{
+use skills_sandbox_conformance::attempts::{
     CHANGES, GRANTED, KEYS, LINKS, LOCAL_SOCKETS, PROTECTED, SETUID_FILES, attempts_of,
     python_script,
 };
-use skills_sandbox::conformance::{AttemptResult, Observations};
+use skills_sandbox_conformance::{AttemptResult, Observations};
 use skills_test_support::host;
 use skills_test_support::scene::{ConnectionCount, create_keys, metadata_of_tree};
 

@@ -3,11 +3,11 @@
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, TcpListener};
 use std::sync::Arc;
 
-use skills_sandbox::conformance::attempts::{
+use skills_sandbox_conformance::attempts::{
     FORGET_PROXY, HIDDEN_HOSTS, NEXT_TO_PROXY, PRIVATE_HOSTS, REACHED_HOSTS, TO_PROXY, attempts_of,
     python_script,
 };
-use skills_sandbox::conformance::{AttemptResult, Observations};
+use skills_sandbox_conformance::{AttemptResult, Observations};
 use skills_test_support::scene::ConnectionCount;
 
 use super::attempts::{create_scene, run_attempts, sandbox};

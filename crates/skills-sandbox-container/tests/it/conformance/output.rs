@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
-use skills_sandbox::conformance::{AttemptResult, Observations};
 use skills_sandbox::{CapturedOutput, Termination};
+use skills_sandbox_conformance::{AttemptResult, Observations};
 
 use super::attempts::{create_scene, sandbox, script};
 

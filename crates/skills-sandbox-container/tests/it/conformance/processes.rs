@@ -2,9 +2,9 @@
 
 use std::time::Duration;
 
-use skills_sandbox::conformance::attempts::DAEMON;
-use skills_sandbox::conformance::{AttemptResult, Observations};
 use skills_sandbox::{Sandbox, Termination};
+use skills_sandbox_conformance::attempts::DAEMON;
+use skills_sandbox_conformance::{AttemptResult, Observations};
 use skills_test_support::scene::{Victim, processes_with_argument};
 use tokio::time::timeout;
 

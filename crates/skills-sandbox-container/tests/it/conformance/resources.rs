@@ -3,11 +3,11 @@
 use std::fs;
 use std::time::Duration;
 
-use skills_sandbox::conformance::attempts::{
+use skills_sandbox::{RunOutput, Sandbox, Termination};
+use skills_sandbox_conformance::attempts::{
     HOG, LIMITS, SET_LIMIT, TOGETHER, WAYS_OF_HOG, attempts_of,
 };
-use skills_sandbox::conformance::{AttemptResult, Observations};
-use skills_sandbox::{RunOutput, Sandbox, Termination};
+use skills_sandbox_conformance::{AttemptResult, Observations};
 use skills_test_support::scene::processes_with_argument;
 use tokio::time::timeout;
 

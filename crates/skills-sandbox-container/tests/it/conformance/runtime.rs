@@ -7,9 +7,9 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::task::Poll;
 
-use skills_sandbox::conformance::attempts::quoted;
-use skills_sandbox::conformance::{AttemptResult, Observations};
 use skills_sandbox::{EnforcementReport, Sandbox, SandboxErrorKind};
+use skills_sandbox_conformance::attempts::quoted;
+use skills_sandbox_conformance::{AttemptResult, Observations};
 use skills_sandbox_container::ContainerSandbox;
 use skills_test_support::host;
 use skills_test_support::host_process::marked_lines;

@@ -5,11 +5,11 @@ use std::fs;
 use std::net::{TcpListener, UdpSocket};
 
 use skills_sandbox::Termination;
-use skills_sandbox::conformance::attempts::{
+use skills_sandbox_conformance::attempts::{
     ALL_AT_ONCE, KERNEL_FILES, POOLS, PRIVILEGES, PROCESS_FILES, SIGNALS, SOCKETS, SYSTEM_CALLS,
     TIMERS, attempts_of,
 };
-use skills_sandbox::conformance::{AttemptResult, Observations};
+use skills_sandbox_conformance::{AttemptResult, Observations};
 use skills_test_support::host::landlock_version;
 use skills_test_support::scene::{ConnectionCount, Victim, syscall_numbers};
 

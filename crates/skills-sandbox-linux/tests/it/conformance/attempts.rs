@@ -1,7 +1,7 @@
 //! Runs many attempts in one script of each language.
 
-use skills_sandbox::conformance::attempts::{AttemptOutput, parse_output, python_script};
 use skills_sandbox::{EnforcementReport, RunOutput, Sandbox};
+use skills_sandbox_conformance::attempts::{AttemptOutput, parse_output, python_script};
 use skills_sandbox_linux::LinuxSandbox;
 
 use crate::skill::Skill;

@@ -6,8 +6,8 @@ use std::io::Read;
 use std::os::unix::fs::MetadataExt;
 
 use nix::fcntl::{FcntlArg, OFlag, fcntl};
-use skills_sandbox::conformance::AttemptResult;
-use skills_sandbox::conformance::attempts::{
+use skills_sandbox_conformance::AttemptResult;
+use skills_sandbox_conformance::attempts::{
     DESCRIPTORS, DOCUMENTED_VARIABLES, HOST_VARIABLES, TERMINALS, attempts_of,
 };
 use skills_test_support::host_process::marked_lines;

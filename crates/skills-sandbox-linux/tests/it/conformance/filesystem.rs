@@ -3,8 +3,8 @@
 use std::fs;
 use std::os::unix::fs::MetadataExt;
 
-use skills_sandbox::conformance::AttemptResult;
-use skills_sandbox::conformance::attempts::{
+use skills_sandbox_conformance::AttemptResult;
+use skills_sandbox_conformance::attempts::{
     AttemptOutput, CHANGES, GRANTED, METADATA, READ_ONLY, READS, attempts_of,
 };
 

@@ -2,9 +2,9 @@
 
 use std::net::{TcpListener, UdpSocket};
 
-use skills_sandbox::conformance::AttemptResult;
-use skills_sandbox::conformance::attempts::{FORGET_PROXY, NEXT_TO_PROXY, SOCKETS, attempts_of};
 use skills_sandbox::{Sandbox, SandboxErrorKind};
+use skills_sandbox_conformance::AttemptResult;
+use skills_sandbox_conformance::attempts::{FORGET_PROXY, NEXT_TO_PROXY, SOCKETS, attempts_of};
 
 use super::attempts::{node, python, shell};
 use super::observations::Observations;

@@ -3,11 +3,11 @@
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use std::sync::Arc;
 
-use skills_sandbox::conformance::AttemptResult;
-use skills_sandbox::conformance::attempts::{
+use skills_sandbox::{Sandbox, SandboxErrorKind};
+use skills_sandbox_conformance::AttemptResult;
+use skills_sandbox_conformance::attempts::{
     HIDDEN_HOSTS, PRIVATE_HOSTS, REACHED_HOSTS, TO_PROXY, attempts_of,
 };
-use skills_sandbox::{Sandbox, SandboxErrorKind};
 
 use super::attempts::python_in;
 use super::observations::Observations;

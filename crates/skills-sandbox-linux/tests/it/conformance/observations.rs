@@ -3,7 +3,7 @@
 use std::ops::{Deref, DerefMut};
 use std::time::Instant;
 
-use skills_sandbox::conformance::{self, BackendVariant};
+use skills_sandbox_conformance::{self, BackendVariant};
 use skills_sandbox_linux::IsolationMode;
 
 pub(crate) struct Observations {

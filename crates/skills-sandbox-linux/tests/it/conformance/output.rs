@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use skills_sandbox::Termination;
-use skills_sandbox::conformance::AttemptResult;
+use skills_sandbox_conformance::AttemptResult;
 
 use super::observations::Observations;
 use super::scene::create_scene;

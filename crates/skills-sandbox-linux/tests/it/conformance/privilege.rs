@@ -4,11 +4,11 @@ use std::fs;
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 
-use skills_sandbox::conformance::AttemptResult;
-use skills_sandbox::conformance::attempts::{
+use skills_sandbox::{RunOutput, Termination};
+use skills_sandbox_conformance::AttemptResult;
+use skills_sandbox_conformance::attempts::{
     PRIVILEGES, SETUID_FILES, SYSTEM_CALLS, attempts_of, quoted,
 };
-use skills_sandbox::{RunOutput, Termination};
 use skills_test_support::host::landlock_version;
 use skills_test_support::host_process::marked_lines;
 use skills_test_support::scene::syscall_numbers;

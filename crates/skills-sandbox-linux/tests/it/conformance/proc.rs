@@ -2,8 +2,8 @@
 
 use std::fs;
 
-use skills_sandbox::conformance::AttemptResult;
-use skills_sandbox::conformance::attempts::{KERNEL_FILES, PROCESS_FILES, attempts_of};
+use skills_sandbox_conformance::AttemptResult;
+use skills_sandbox_conformance::attempts::{KERNEL_FILES, PROCESS_FILES, attempts_of};
 
 use super::attempts::{node, python, shell};
 use super::observations::Observations;

@@ -2,11 +2,11 @@
 
 use std::time::Duration;
 
-use skills_sandbox::conformance::AttemptResult;
-use skills_sandbox::conformance::attempts::{
+use skills_sandbox::{Sandbox, Termination};
+use skills_sandbox_conformance::AttemptResult;
+use skills_sandbox_conformance::attempts::{
     ALL_AT_ONCE, DAEMON, SIGNALS, SPAWNING, attempts_of, quoted,
 };
-use skills_sandbox::{Sandbox, Termination};
 use skills_test_support::scene::syscall_numbers;
 use tokio::time::timeout;
 

@@ -10,9 +10,9 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 use nix::fcntl::{AT_FDCWD, RenameFlags, renameat2};
 use skills_policy::{Authorization, Grants, Policy, Request};
-use skills_sandbox::conformance::AttemptResult;
-use skills_sandbox::conformance::attempts::{KEYS, LINKS, PROTECTED, attempts_of};
 use skills_sandbox::{Job, Program, Sandbox, ScriptType};
+use skills_sandbox_conformance::AttemptResult;
+use skills_sandbox_conformance::attempts::{KEYS, LINKS, PROTECTED, attempts_of};
 use skills_test_support::scene::create_keys;
 
 use super::attempts::python;

@@ -3,11 +3,11 @@
 use std::fs;
 use std::time::Duration;
 
-use skills_sandbox::conformance::AttemptResult;
-use skills_sandbox::conformance::attempts::{
+use skills_sandbox::{Job, Sandbox, Termination};
+use skills_sandbox_conformance::AttemptResult;
+use skills_sandbox_conformance::attempts::{
     HOG, LIMITS, POOLS, SET_LIMIT, TIMERS, TOGETHER, WAYS_OF_HOG, attempts_of,
 };
-use skills_sandbox::{Job, Sandbox, Termination};
 use skills_test_support::scene::syscall_numbers;
 use tokio::time::timeout;
 

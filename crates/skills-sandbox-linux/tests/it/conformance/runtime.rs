@@ -5,8 +5,8 @@ use std::process::{Command, Stdio};
 use std::task::Poll;
 
 use skills_process::ProgramFinder;
-use skills_sandbox::conformance::AttemptResult;
 use skills_sandbox::{EnforcementReport, Sandbox, SandboxErrorKind, ScriptType};
+use skills_sandbox_conformance::AttemptResult;
 use skills_sandbox_linux::{IsolationMode, SetupStep};
 use skills_test_support::host_process::marked_lines;
 use skills_test_support::skip_part;

@@ -2,7 +2,7 @@
 
 use std::process::Command;
 
-use skills_sandbox::conformance::attempts::paths_prelude;
+use skills_sandbox_conformance::attempts::paths_prelude;
 use skills_sandbox_linux::IsolationMode;
 use skills_test_support::scene::{populate, processes_with_argument};
 use skills_test_support::{host, skip_part};

@@ -3,8 +3,8 @@
 use std::os::linux::net::SocketAddrExt;
 use std::os::unix::net::{SocketAddr, UnixListener};
 
-use skills_sandbox::conformance::AttemptResult;
-use skills_sandbox::conformance::attempts::{LOCAL_SOCKETS, attempts_of};
+use skills_sandbox_conformance::AttemptResult;
+use skills_sandbox_conformance::attempts::{LOCAL_SOCKETS, attempts_of};
 
 use super::attempts::{node, python};
 use super::observations::Observations;

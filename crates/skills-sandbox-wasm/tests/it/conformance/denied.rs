@@ -1,6 +1,6 @@
 //! Attempts that must be rejected.
 
-use skills_sandbox::conformance::{AttemptResult, Observations};
+use skills_sandbox_conformance::{AttemptResult, Observations};
 
 use crate::cases::fixture::Fixture;
 

@@ -4,7 +4,7 @@ use std::fs;
 use std::os::unix::fs::MetadataExt;
 use std::path::PathBuf;
 
-use skills_sandbox::conformance::{AttemptResult, Observations};
+use skills_sandbox_conformance::{AttemptResult, Observations};
 
 use super::denied::check_denied;
 use super::layout::{asked_for, create_layout, everywhere, words};

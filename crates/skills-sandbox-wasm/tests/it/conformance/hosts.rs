@@ -2,7 +2,7 @@
 
 use std::net::{TcpListener, UdpSocket};
 
-use skills_sandbox::conformance::{AttemptResult, Observations};
+use skills_sandbox_conformance::{AttemptResult, Observations};
 
 use super::network::no_client;
 use crate::cases::fixture as files;

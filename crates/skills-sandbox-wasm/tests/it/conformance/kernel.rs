@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use skills_sandbox::conformance::{AttemptResult, Observations};
+use skills_sandbox_conformance::{AttemptResult, Observations};
 
 use super::denied::check_denied;
 use super::layout::{asked_for, create_layout, everywhere};

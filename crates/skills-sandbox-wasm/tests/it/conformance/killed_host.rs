@@ -6,8 +6,8 @@ use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
 use skills_policy::{Authorization, Capability, Policy, Request, RuleSource};
-use skills_sandbox::conformance::{AttemptResult, Observations};
 use skills_sandbox::{Job, Program, Sandbox};
+use skills_sandbox_conformance::{AttemptResult, Observations};
 use skills_sandbox_wasm::WasmSandbox;
 
 use super::layout::create_layout;

@@ -8,8 +8,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 use skills_policy::{Authorization, Grants, Policy, Request};
-use skills_sandbox::conformance::{AttemptResult, Observations};
 use skills_sandbox::{Job, Program, Sandbox};
+use skills_sandbox_conformance::{AttemptResult, Observations};
 use skills_sandbox_wasm::WasmSandbox;
 use skills_test_support::scene::create_keys;
 

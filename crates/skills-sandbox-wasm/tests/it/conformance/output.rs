@@ -1,7 +1,7 @@
 //! Output and termination: cases 73 and 75 to 79.
 
-use skills_sandbox::conformance::{AttemptResult, Observations};
 use skills_sandbox::{CapturedOutput, Termination};
+use skills_sandbox_conformance::{AttemptResult, Observations};
 
 use super::layout::create_layout;
 use crate::cases::fixture::{Generation, kind};

@@ -4,7 +4,7 @@ use std::fs::{self, File};
 use std::time::Duration;
 
 use skills_sandbox::Termination;
-use skills_sandbox::conformance::{AttemptResult, Observations};
+use skills_sandbox_conformance::{AttemptResult, Observations};
 
 use super::denied::check_denied;
 use super::layout::{asked_for, create_layout, everywhere, words};

@@ -6,7 +6,7 @@ use std::task::Poll;
 use std::time::Duration;
 
 use skills_sandbox::Sandbox;
-use skills_sandbox::conformance::{AttemptResult, Observations};
+use skills_sandbox_conformance::{AttemptResult, Observations};
 use skills_sandbox_wasm::WasmSandbox;
 use tokio::sync::Semaphore;
 use tokio::task::JoinSet;

@@ -7,7 +7,7 @@ use skills_policy::{Authorization, Effect, Policy, Request, Rule, RuleSource, Va
 
 use super::attempts::AttemptOutput;
 use super::{AttemptResult, BackendVariant, CASES, SkippedCase};
-use crate::{EnforcementReport, EnforcementStatus, Job, Program};
+use skills_sandbox::{EnforcementReport, EnforcementStatus, Job, Program};
 
 /// Variables that change which code a program runs.
 const UNSAFE_VARIABLES: [&str; 10] = [

@@ -11,7 +11,7 @@
 //!
 //! ```
 //! use std::collections::BTreeMap;
-//! use skills_sandbox::conformance::{AttemptResult, BackendVariant, CASES, check};
+//! use skills_sandbox_conformance::{AttemptResult, BackendVariant, CASES, check};
 //!
 //! let variant = BackendVariant::LinuxNamespaces;
 //! let mut results: BTreeMap<u8, _> = CASES

@@ -6,7 +6,7 @@
 //! the test checks from there.
 //!
 //! ```
-//! use skills_sandbox::conformance::attempts::{attempts_of, parse_output, python_script};
+//! use skills_sandbox_conformance::attempts::{attempts_of, parse_output, python_script};
 //!
 //! let attempts = attempts_of(&[(1, &["open('/etc/shadow').read()"]), (14, &["open('../x')"])]);
 //! let script = python_script("", &attempts);

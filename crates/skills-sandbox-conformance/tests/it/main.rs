@@ -1,6 +1,6 @@
 //! Generates the documentation of the conformance suite.
 
-use skills_sandbox::conformance::{AttemptResult, BackendVariant, CASES, Category};
+use skills_sandbox_conformance::{AttemptResult, BackendVariant, CASES, Category};
 
 const HEAD: &str = "\
 # Sandbox conformance suite
@@ -9,7 +9,7 @@ Attempts to escape from a sandbox, with the required result in each backend. On 
 evaluating the profile; what a profile does not decide is not tested yet. For WebAssembly the tests run every attempt that is applicable, with
 programs of WASI 0.2 and 0.3; not-applicable means that no WASI call could do it. For containers the tests run every attempt with Podman and
 runc, as root, on hosts that have both. Case 96 has a thousand runs, 64 at a time; with containers 16, 8 at a time. A test generates this page
-from the table in `crates/skills-sandbox/src/conformance/cases`.
+from the table in `crates/skills-sandbox-conformance/src/cases`.
 
 | result | meaning |
 |---|---|
