@@ -304,3 +304,55 @@ fn a_watcher_can_be_dropped_in_its_callback() {
     host.script("more", "b.py", "");
     assert!(self::script_tool_names(&tools).ends_with("skill__more__b"));
 }
+
+/// Of a catalog so large that calls do not compare all files once a second.
+#[cfg(target_os = "linux")]
+#[tokio::test]
+async fn a_search_without_a_change_opens_no_file() {
+    use nix::errno::Errno;
+    use nix::sys::inotify::{AddWatchFlags, InitFlags, Inotify};
+
+    let host = Host::new();
+    let names = (0..2_001).map(|number| format!("skill-{number}"));
+    for name in names.clone() {
+        host.skill(&name, "");
+    }
+    let tools = host.tools();
+    let Some((watching, changes)) = watch(&tools, Duration::from_millis(20)) else {
+        return;
+    };
+    let search = async || {
+        let found = tools
+            .call("search_skills", json!({"query": "skill-7"}))
+            .await;
+        found.structured["total"].as_u64().unwrap()
+    };
+    let before = search().await;
+    assert!(before > 0);
+    // Once a change is reported, calls rely on the watcher.
+    host.file(
+        "skills/last/SKILL.md",
+        "---\nname: last\ndescription: skill-7\n---\n",
+    );
+    while search().await == before {
+        changes.recv_timeout(PATIENCE).unwrap();
+    }
+    while changes.recv_timeout(Duration::from_millis(500)).is_ok() {}
+    search().await;
+    let opened = Inotify::init(InitFlags::IN_NONBLOCK).unwrap();
+    let flags = AddWatchFlags::IN_OPEN | AddWatchFlags::IN_ACCESS;
+    opened.add_watch(&host.path("skills"), flags).unwrap();
+    for name in names {
+        opened
+            .add_watch(&host.path(&format!("skills/{name}")), flags)
+            .unwrap();
+    }
+    assert_eq!(search().await, before + 1);
+    assert_eq!(
+        opened.read_events().map(|events| events.len()),
+        Err(Errno::EAGAIN)
+    );
+    std::fs::read(host.path("skills/skill-7/SKILL.md")).unwrap();
+    assert!(opened.read_events().is_ok(), "a read is noticed");
+    drop(watching);
+}
