@@ -210,12 +210,9 @@ impl ServerHandler for Connection {
         // Tool calls scan for skills, too, until a watcher is active.
         start_watching(&self.server);
         self.settle_roots().await;
-        let (caller, may_load) = (self.caller(&context), request.name == "load_skill");
-        let response = tool_call::call(&self.server, &caller, request, &context).await;
-        if may_load {
-            self.notify_of_loaded_scripts(caller.session).await;
-        }
-        response
+        let caller = self.caller(&context);
+        let tools = &self.session_tools;
+        tool_call::call(&self.server, &caller, tools, request, &context).await
     }
 
     async fn list_prompts(

@@ -23,13 +23,15 @@ use crate::elicitation::{
 use crate::progress::{CallPhase, with_progress};
 use crate::request_state::CallBinding;
 use crate::server::Tenancy;
+use crate::tool_list::SessionTools;
 use crate::tool_result::to_mcp_result;
 
 /// Calls a tool. If policy requires an approval, asks the user of the client; then returns the
-/// result.
+/// result. Notifies the client first if it has further tools now.
 pub(crate) async fn call(
     server: &Server,
     caller: &Caller,
+    session_tools: &SessionTools,
     request: CallToolRequestParams,
     context: &RequestContext<RoleServer>,
 ) -> Result<CallToolResponse, ErrorData> {
@@ -80,6 +82,11 @@ pub(crate) async fn call(
     let mut output =
         output.map_err(|unknown| ErrorData::invalid_params(unknown.to_string(), None))?;
     log_notes(&request.name, &output);
+    if let (Some(_), Some(session)) = (&output.loaded_skill, &caller.session) {
+        session_tools
+            .notify_if_changed(server, session.clone())
+            .await;
+    }
     // Only if the call ended because of the request. If it succeeded in another way, no response is
     // needed.
     if output.has_code(ToolErrorCode::ApprovalRequired) {

@@ -770,7 +770,7 @@ mod tests {
     fn hidden_paths_and_virtual_environments_are_not_withheld() {
         let directory = tempfile::tempdir().unwrap();
         let (request, workspace) = request_in(&directory);
-        create_files(&workspace, &["state/code/seal.key", ".env/pyvenv.cfg"]);
+        create_files(&workspace, &["state/code/mac.key", ".env/pyvenv.cfg"]);
         let request = request.hide(workspace.join("state"));
         assert_eq!(found(&request, &workspace, &[]), "");
     }

@@ -36,6 +36,9 @@ pub struct ToolOutput {
     pub files: Vec<String>,
     /// What the host application should know about the run, such as a missing variable.
     pub notes: Vec<String>,
+    /// The skill that the call loaded. Its scripts can be further tools of the session; see
+    /// [`ToolSet::session_definitions`](crate::ToolSet::session_definitions).
+    pub loaded_skill: Option<String>,
 }
 
 impl ToolOutput {
@@ -47,6 +50,7 @@ impl ToolOutput {
             is_error: false,
             files: Vec::new(),
             notes: Vec::new(),
+            loaded_skill: None,
         }
     }
 

@@ -275,7 +275,6 @@ impl ToolSet {
             ResolvedCall::Builtin(kind, arguments) => {
                 let set = self.clone();
                 let session = context.session_id().map(str::to_owned);
-                let loaded = loaded_skill(kind, &arguments);
                 // The file tools block.
                 let output = run_blocking(move || {
                     set.inner
@@ -284,8 +283,8 @@ impl ToolSet {
                 .await?;
                 // Not in the task, which goes on after its call was dropped: it would add to a session
                 // that has ended.
-                if let Some(name) = loaded {
-                    self.inner.activate(context.session_id(), &name);
+                if let Some(name) = &output.loaded_skill {
+                    self.inner.activate(context.session_id(), name);
                 }
                 return Ok(output);
             }
@@ -452,13 +451,6 @@ enum ResolvedCall {
     Unknown { nearest: Option<String> },
     Builtin(BuiltinKind, Value),
     Script(Box<ScriptToolEntry>, serde_json::Map<String, Value>),
-}
-
-/// Returns the skill that a call of `load_skill` names.
-fn loaded_skill(kind: BuiltinKind, arguments: &Value) -> Option<String> {
-    let name = arguments["name"].as_str();
-    name.filter(|_| kind == BuiltinKind::LoadSkill)
-        .map(str::to_owned)
 }
 
 /// Maximum length of an unknown name in an error, in characters; tool names have at most 64.

@@ -633,10 +633,10 @@ async fn new_skills_behind_the_pages_that_were_read_are_notified() {
     client.ok("resources/list", json!({})).await;
     let changes: [(&str, &dyn Fn()); 3] = [
         ("added", &|| {
-            drop(host.file("skills/zz/SKILL.md", text("zz")))
+            host.file("skills/zz/SKILL.md", text("zz"));
         }),
         ("mended", &|| {
-            drop(host.file("skills/first/SKILL.md", text("first")))
+            host.file("skills/first/SKILL.md", text("first"));
         }),
         ("removed", &|| {
             std::fs::remove_dir_all(host.path("skills/skill-005")).unwrap()

@@ -70,9 +70,9 @@ fn select_evictions(mut artifacts: Vec<CacheFile>, kept: &str, max_bytes: u64) -
     artifacts.retain(|artifact| artifact.name != kept);
     artifacts.sort_unstable();
     artifacts.retain(|artifact| {
-        let goes = total > max_bytes;
-        total -= if goes { artifact.bytes } else { 0 };
-        goes
+        let is_evicted = total > max_bytes;
+        total -= if is_evicted { artifact.bytes } else { 0 };
+        is_evicted
     });
     artifacts
 }

@@ -31,7 +31,7 @@ pub(super) fn load(opened: &OpenStore, key: &CacheKey) -> Result<Lookup, CodeCac
         DirectoryEntry::Missing => return Ok(Lookup::Miss),
         DirectoryEntry::Untrusted(fault) => Err(ReadFailure::Rejected(Rejection::Untrusted(fault))),
         DirectoryEntry::File { file, stat } => match opened.mac_key()? {
-            Some(seal) => read(file, &stat, key, seal),
+            Some(mac_key) => read(file, &stat, key, mac_key),
             // Without a key nothing of this user has authenticated the file.
             None => Err(ReadFailure::Rejected(Rejection::BadMac)),
         },
@@ -49,7 +49,12 @@ pub(super) fn load(opened: &OpenStore, key: &CacheKey) -> Result<Lookup, CodeCac
 }
 
 /// Reads everything from one descriptor, then verifies the bytes.
-fn read(file: OwnedFd, stat: &Stat, key: &CacheKey, seal: &MacKey) -> Result<Vec<u8>, ReadFailure> {
+fn read(
+    file: OwnedFd,
+    stat: &Stat,
+    key: &CacheKey,
+    mac_key: &MacKey,
+) -> Result<Vec<u8>, ReadFailure> {
     let mut file = File::from(file);
     let actual = u64::try_from(stat.st_size).unwrap_or_default();
     let limit = MAX_MODULE_BYTES + Header::BYTES as u64;
@@ -82,19 +87,23 @@ fn read(file: OwnedFd, stat: &Stat, key: &CacheKey, seal: &MacKey) -> Result<Vec
     if !header.matches_key(key) {
         return Err(Rejection::KeyMismatch.into());
     }
-    let payload = read_verified(&mut file, &header, seal)?;
+    let payload = read_verified(&mut file, &header, mac_key)?;
     update_last_use(&file, stat);
     Ok(payload)
 }
 
 /// Reads and hashes in chunks, into uninitialized memory: clearing and a second pass would take
 /// half as long again for a large payload.
-fn read_verified(file: &mut File, header: &Header, seal: &MacKey) -> Result<Vec<u8>, ReadFailure> {
+fn read_verified(
+    file: &mut File,
+    header: &Header,
+    mac_key: &MacKey,
+) -> Result<Vec<u8>, ReadFailure> {
     let length = usize::try_from(header.payload_bytes()).map_err(|_| Rejection::UnknownFormat)?;
     let mut payload = Vec::new();
     // Fails instead of aborting the host: the component can still be compiled.
     payload.try_reserve_exact(length).map_err(io::Error::from)?;
-    let mut sealing = seal.start_mac();
+    let mut mac = mac_key.start_mac();
     while payload.len() < length {
         // Never more than the header declares, even if the file grows while it is read.
         let before = payload.len();
@@ -106,10 +115,10 @@ fn read_verified(file: &mut File, header: &Header, seal: &MacKey) -> Result<Vec<
         {
             return Err(io::Error::from(io::ErrorKind::UnexpectedEof).into());
         }
-        sealing = sealing.update(&payload[before..]);
+        mac = mac.update(&payload[before..]);
     }
     // Over the bytes in memory: exactly these are loaded.
-    if header.verify_mac(&sealing.finish(header)) {
+    if header.verify_mac(&mac.finish(header)) {
         Ok(payload)
     } else {
         Err(Rejection::BadMac.into())

@@ -13,7 +13,7 @@ use super::key::CacheKey;
 use super::temp_file::TempFile;
 
 /// The name of the file with the user's key.
-pub(super) const MAC_KEY_FILE: &str = "seal.key";
+pub(super) const MAC_KEY_FILE: &str = "mac.key";
 const MAC_KEY_BYTES: usize = 32;
 /// Ends with the format version.
 const MAGIC: &[u8; 8] = b"skart\0\0\x01";
@@ -51,8 +51,8 @@ impl MacKey {
 
     /// Reads the user's key, creating it if there is none.
     pub(super) fn create(directory: &Directory) -> Result<Self, CodeCacheError> {
-        if let Some(seal) = Self::read(directory)? {
-            return Ok(seal);
+        if let Some(mac_key) = Self::read(directory)? {
+            return Ok(mac_key);
         }
         let mut key = [0; MAC_KEY_BYTES];
         getrandom::fill(&mut key).map_err(|_| Repr::Random)?;
@@ -83,7 +83,7 @@ impl MacKey {
 /// `Debug` does not show the key.
 impl fmt::Debug for MacKey {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("Seal")
+        f.write_str("MacKey")
     }
 }
 
@@ -93,14 +93,14 @@ impl Header {
     const KEY: usize = 16;
     const MAC: usize = 48;
 
-    pub(super) fn new(key: &CacheKey, payload: &[u8], seal: &MacKey) -> Self {
+    pub(super) fn new(key: &CacheKey, payload: &[u8], mac_key: &MacKey) -> Self {
         let mut header = [0; Self::BYTES];
         header[..Self::LENGTH].copy_from_slice(MAGIC);
         header[Self::LENGTH..Self::KEY].copy_from_slice(&(payload.len() as u64).to_le_bytes());
         header[Self::KEY..Self::MAC].copy_from_slice(key.as_bytes());
         let mut header = Self(header);
-        let sealed = seal.start_mac().update(payload).finish(&header);
-        header.0[Self::MAC..].copy_from_slice(sealed.as_bytes());
+        let mac = mac_key.start_mac().update(payload).finish(&header);
+        header.0[Self::MAC..].copy_from_slice(mac.as_bytes());
         header
     }
 
@@ -127,10 +127,10 @@ impl Header {
     }
 
     /// Compares in constant time, as `blake3` compares its hashes.
-    pub(super) fn verify_mac(&self, sealed: &blake3::Hash) -> bool {
-        let mut borne = [0; 32];
-        borne.copy_from_slice(&self.0[Self::MAC..]);
-        *sealed == blake3::Hash::from_bytes(borne)
+    pub(super) fn verify_mac(&self, expected: &blake3::Hash) -> bool {
+        let mut mac = [0; 32];
+        mac.copy_from_slice(&self.0[Self::MAC..]);
+        *expected == blake3::Hash::from_bytes(mac)
     }
 }
 

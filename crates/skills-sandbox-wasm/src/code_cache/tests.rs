@@ -49,8 +49,8 @@ impl Fixture {
         self.cache.directory().join(format!("{key}.artifact"))
     }
 
-    fn seal(&self) -> PathBuf {
-        self.cache.directory().join("seal.key")
+    fn mac_key(&self) -> PathBuf {
+        self.cache.directory().join("mac.key")
     }
 
     /// The cache as another process would open it.
@@ -116,12 +116,12 @@ fn cache_files_are_accessible_by_this_user_only() {
     let (fixture, key) = Fixture::filled();
     assert_eq!(mode(fixture.cache.directory()), 0o700);
     assert_eq!(
-        [mode(&fixture.file(&key)), mode(&fixture.seal())],
+        [mode(&fixture.file(&key)), mode(&fixture.mac_key())],
         [0o600; 2]
     );
     assert_eq!(
         fixture.names(),
-        [format!("{key}.artifact"), "seal.key".into()]
+        [format!("{key}.artifact"), "mac.key".into()]
     );
 }
 
@@ -159,10 +159,10 @@ fn relative_directories_are_rejected() {
 #[test]
 fn debug_output_omits_the_key() {
     let (fixture, _) = Fixture::filled();
-    let seal = fs::read(fixture.seal()).unwrap();
+    let mac_key = fs::read(fixture.mac_key()).unwrap();
     let shown = format!("{:?}", fixture.cache);
     assert!(
-        shown.contains("Seal") && !shown.contains(&format!("{seal:?}")),
+        shown.contains("MacKey") && !shown.contains(&format!("{mac_key:?}")),
         "{shown}"
     );
 }

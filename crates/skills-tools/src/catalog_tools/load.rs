@@ -164,7 +164,9 @@ impl CatalogTools {
         } else {
             String::new()
         };
-        Ok(ToolOutput::new(format!("{text}{notes}{more}"), data))
+        let mut output = ToolOutput::new(format!("{text}{notes}{more}"), data);
+        output.loaded_skill = Some(name.to_owned());
+        Ok(output)
     }
 
     /// Returns how to run what the skill has, after a line break; `None` if it has nothing to run,

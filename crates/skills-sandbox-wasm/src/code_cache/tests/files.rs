@@ -160,7 +160,7 @@ fn files_authenticated_with_another_key_are_rejected() {
     ));
     // With their key in place of ours, a new process accepts their files, and no longer ours.
     ours.cache.store(&key, PAYLOAD).unwrap();
-    fs::copy(theirs.seal(), ours.seal()).unwrap();
+    fs::copy(theirs.mac_key(), ours.mac_key()).unwrap();
     assert!(matches!(
         ours.another().load(&key),
         Ok(Lookup::Rejected(Rejection::BadMac))
@@ -170,12 +170,12 @@ fn files_authenticated_with_another_key_are_rejected() {
 #[test]
 fn modules_are_rejected_after_the_key_is_removed() {
     let (fixture, key) = Fixture::filled();
-    fs::remove_file(fixture.seal()).unwrap();
+    fs::remove_file(fixture.mac_key()).unwrap();
     assert!(matches!(
         fixture.another().load(&key),
         Ok(Lookup::Rejected(Rejection::BadMac))
     ));
-    assert!(!fixture.file(&key).exists() && !fixture.seal().exists());
+    assert!(!fixture.file(&key).exists() && !fixture.mac_key().exists());
 }
 
 #[test]
@@ -189,9 +189,9 @@ fn symlinks_are_not_followed() {
 
     let (fixture, _) = Fixture::filled();
     let moved = fixture.parent.path().join("moved.key");
-    fs::rename(fixture.seal(), &moved).unwrap();
-    symlink(&moved, fixture.seal()).unwrap();
-    refused(&fixture.another(), "seal.key: is a symlink");
+    fs::rename(fixture.mac_key(), &moved).unwrap();
+    symlink(&moved, fixture.mac_key()).unwrap();
+    refused(&fixture.another(), "mac.key: is a symlink");
 
     let (fixture, _) = Fixture::filled();
     let link = fixture.parent.path().join("link");
@@ -213,9 +213,9 @@ fn opening_a_pipe_does_not_block() {
     assert_eq!(rejection, Rejection::Untrusted(TrustFault::Kind));
 
     let (fixture, _) = Fixture::filled();
-    fs::remove_file(fixture.seal()).unwrap();
-    pipe(&fixture.seal());
-    refused(&fixture.another(), "seal.key: unexpected file type");
+    fs::remove_file(fixture.mac_key()).unwrap();
+    pipe(&fixture.mac_key());
+    refused(&fixture.another(), "mac.key: unexpected file type");
 }
 
 fn pipe(path: &Path) {
@@ -249,10 +249,10 @@ fn modes_with_access_for_others_are_rejected() {
         assert_eq!(payload(fixture.another().load(&key)), PAYLOAD);
     }
     let (fixture, _) = Fixture::filled();
-    set_mode(&fixture.seal(), 0o604);
+    set_mode(&fixture.mac_key(), 0o604);
     refused(
         &fixture.another(),
-        "seal.key: accessible to other users (mode 604)",
+        "mac.key: accessible to other users (mode 604)",
     );
 }
 
@@ -260,7 +260,7 @@ fn modes_with_access_for_others_are_rejected() {
 fn a_key_of_another_length_is_rejected() {
     for length in [0, 31, 33] {
         let (fixture, _) = Fixture::filled();
-        fs::write(fixture.seal(), vec![7; length]).unwrap();
+        fs::write(fixture.mac_key(), vec![7; length]).unwrap();
         refused(
             &fixture.another(),
             &format!("key is {length} bytes, expected 32; remove it"),
@@ -282,10 +282,10 @@ fn files_of_other_users_are_rejected() {
         Rejection::Untrusted(fault)
     );
     let (fixture, _) = Fixture::filled();
-    chown(fixture.seal(), Some(OTHER_USER), None).unwrap();
+    chown(fixture.mac_key(), Some(OTHER_USER), None).unwrap();
     refused(
         &fixture.another(),
-        "seal.key: owned by user 65534, expected 0",
+        "mac.key: owned by user 65534, expected 0",
     );
     let (fixture, _) = Fixture::filled();
     chown(fixture.cache.directory(), Some(OTHER_USER), None).unwrap();
@@ -336,7 +336,7 @@ fn a_read_only_directory_still_serves_its_modules() {
 #[test]
 fn a_deleted_directory_is_recreated() {
     let (fixture, one) = Fixture::filled();
-    let seal = fs::read(fixture.seal()).unwrap();
+    let mac_key = fs::read(fixture.mac_key()).unwrap();
     fs::remove_dir_all(fixture.cache.directory()).unwrap();
     assert!(matches!(fixture.cache.load(&one), Ok(Lookup::Miss)));
     drop(
@@ -351,8 +351,8 @@ fn a_deleted_directory_is_recreated() {
     assert_eq!(payload(fixture.another().load(&one)), PAYLOAD);
     assert_eq!(mode(fixture.cache.directory()), 0o700);
     assert_ne!(
-        fs::read(fixture.seal()).unwrap(),
-        seal,
+        fs::read(fixture.mac_key()).unwrap(),
+        mac_key,
         "the key is a new one"
     );
 }

@@ -139,7 +139,7 @@ fn only_leftovers_of_dead_processes_are_removed() {
         writing.name().to_owned(),
         "notes.txt".into(),
         "Cargo.lock".into(),
-        "seal.key".into(),
+        "mac.key".into(),
     ]);
     expected.sort_unstable();
     assert_eq!(fixture.names(), expected);
@@ -149,7 +149,7 @@ fn only_leftovers_of_dead_processes_are_removed() {
         (cleared.modules(), cleared.bytes()),
         (2, 2 * (PAYLOAD.len() as u64 + 80))
     );
-    assert_eq!(fixture.names(), ["Cargo.lock", "notes.txt", "seal.key"]);
+    assert_eq!(fixture.names(), ["Cargo.lock", "notes.txt", "mac.key"]);
 }
 
 #[test]
