@@ -181,7 +181,8 @@ fn camel_parts(word: &str) -> Vec<&str> {
 
 /// Emits the characters of a run and its pairs of adjacent characters, without stop phrases.
 pub(crate) fn unspaced_terms(run: &[char], emit: &mut impl FnMut(&str, TermKind)) {
-    let mut buffer = [0; 8];
+    let mut buffer = [0; 4];
+    let mut text = String::new();
     for piece in split_at_phrases(run) {
         for character in piece.iter().filter(|c| !is_stop_character(**c)) {
             emit(character.encode_utf8(&mut buffer), TermKind::Weak);
@@ -192,7 +193,9 @@ pub(crate) fn unspaced_terms(run: &[char], emit: &mut impl FnMut(&str, TermKind)
                 true => TermKind::Weak,
                 false => TermKind::Word,
             };
-            emit(&pair.iter().collect::<String>(), kind);
+            text.clear();
+            text.extend(pair);
+            emit(&text, kind);
         }
     }
 }

@@ -2,6 +2,9 @@
 
 use std::collections::HashMap;
 
+use foldhash::fast::RandomState;
+use smallvec::SmallVec;
+
 use crate::analysis::{Analyzer, Run, for_each_run, unspaced_terms};
 use crate::document::{Document, FIELDS, SourceTag, TextDigest};
 use crate::index::{IndexedDocument, SearchIndex, TermCount};
@@ -19,14 +22,18 @@ pub struct IndexBuilder<'a> {
     analyzer: Analyzer,
     previous: Option<PreviousIndex<'a>>,
     terms: TermTable,
-    /// The terms of each word as it was written, which saves stemming it again. Looked up for each
-    /// word of all texts, so with a fast hash; its seed differs in each process, so that a text
-    /// cannot be made of words that collide.
-    words: HashMap<Box<str>, Box<[u32]>, foldhash::fast::RandomState>,
+    words: WordTerms,
     documents: Vec<IndexedDocument>,
     counts: Vec<TermCount>,
     current: CurrentCounts,
 }
+
+/// The terms of each word as it was written, which saves stemming it again.
+///
+/// It is looked up for each word of all texts: with a fast hash, whose seed differs in each process,
+/// so that a text cannot be made of words that collide, and without pointers to other memory for
+/// words of the usual length.
+type WordTerms = HashMap<SmallVec<[u8; 24]>, SmallVec<[u32; 2]>, RandomState>;
 
 /// The counts of the document that is added.
 #[derive(Default)]
@@ -68,7 +75,7 @@ impl<'a> IndexBuilder<'a> {
             analyzer: Analyzer::new(),
             previous: None,
             terms: TermTable::default(),
-            words: HashMap::default(),
+            words: WordTerms::default(),
             documents: Vec::new(),
             counts: Vec::new(),
             current: CurrentCounts::default(),
@@ -170,13 +177,13 @@ impl<'a> IndexBuilder<'a> {
 
     /// Counts the terms of a word, and their pairs with the words before.
     fn count_word(&mut self, word: &str, field: usize, counter: &mut FieldCounter) {
-        let terms = match self.words.get(word) {
+        let terms = match self.words.get(word.as_bytes()) {
             Some(terms) => terms,
             None => {
-                let mut terms = Vec::new();
+                let mut terms = SmallVec::new();
                 self.analyzer
                     .word_terms(word, &mut |term, _| terms.push(self.terms.word(term)));
-                &*self.words.entry(word.into()).or_insert(terms.into())
+                &*self.words.entry(word.as_bytes().into()).or_insert(terms)
             }
         };
         for term in terms {

@@ -1,6 +1,6 @@
 //! Words that say nothing about which skill a request is about.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::sync::LazyLock;
 
 /// The lists, as a data file: sections with words that are separated by spaces.
@@ -12,8 +12,9 @@ static STOP_WORDS: LazyLock<StopWords> = LazyLock::new(|| StopWords::parse(LISTS
 struct StopWords {
     words: HashSet<&'static str>,
     conversation: HashSet<&'static str>,
-    /// Longest first, so that a phrase is removed before its parts.
-    phrases: Vec<Vec<char>>,
+    /// The phrases by their first character, longest first, so that a phrase is removed before its
+    /// parts.
+    phrases: HashMap<char, Vec<Vec<char>>>,
     characters: HashSet<char>,
 }
 
@@ -42,10 +43,14 @@ impl StopWords {
         let single = phrases.iter().filter(|phrase| phrase.len() == 1);
         let characters = single.flatten().copied().collect();
         phrases.retain(|phrase| phrase.len() > 1);
+        let mut by_first: HashMap<char, Vec<Vec<char>>> = HashMap::new();
+        for phrase in phrases {
+            by_first.entry(phrase[0]).or_default().push(phrase);
+        }
         Self {
             words,
             conversation,
-            phrases,
+            phrases: by_first,
             characters,
         }
     }
@@ -68,13 +73,12 @@ pub(crate) fn is_stop_character(character: char) -> bool {
 
 /// Splits a run of a script without spaces at the phrases that carry no meaning for a search.
 pub(crate) fn split_at_phrases(run: &[char]) -> Vec<&[char]> {
-    let phrases = &STOP_WORDS.phrases;
+    let stop_words = &*STOP_WORDS;
     let mut pieces = Vec::new();
     let (mut start, mut position) = (0, 0);
     while position < run.len() {
-        let phrase = phrases
-            .iter()
-            .find(|phrase| run[position..].starts_with(phrase));
+        let mut phrases = stop_words.phrases.get(&run[position]).into_iter().flatten();
+        let phrase = phrases.find(|phrase| run[position..].starts_with(phrase));
         match phrase {
             Some(phrase) => {
                 pieces.push(&run[start..position]);

@@ -219,11 +219,15 @@ fn build(catalog: &Catalog, tags: &[Option<SourceTag>], previous: &SearchIndex) 
 
 /// Returns the body of a skill and its first line.
 pub(super) fn read_body(entry: &Entry) -> Option<(String, usize)> {
-    let bytes = entry.open().ok()?.read_skill_file().ok()?;
+    let mut bytes = entry.open().ok()?.read_skill_file().ok()?;
     let frontmatter = FrontmatterScan::parse_file(&bytes).ok()?;
-    let body = bytes.get(frontmatter.body_offset()..)?;
-    let text = String::from_utf8_lossy(body).into_owned();
-    Some((text, frontmatter.body_line()))
+    let offset = frontmatter.body_offset();
+    let line = frontmatter.body_line();
+    let text = match String::from_utf8(bytes.split_off(offset)) {
+        Ok(text) => text,
+        Err(error) => String::from_utf8_lossy(error.as_bytes()).into_owned(),
+    };
+    Some((text, line))
 }
 
 /// Finds the skills of a catalog with almost the same text.
