@@ -149,7 +149,7 @@ fn only_leftovers_of_dead_processes_are_removed() {
         (cleared.modules(), cleared.bytes()),
         (2, 2 * (PAYLOAD.len() as u64 + 80))
     );
-    assert_eq!(fixture.names(), ["Cargo.lock", "notes.txt", "mac.key"]);
+    assert_eq!(fixture.names(), ["Cargo.lock", "mac.key", "notes.txt"]);
 }
 
 #[test]
