@@ -1,0 +1,57 @@
+//! The crates of this workspace, from `cargo metadata`.
+
+use std::collections::BTreeMap;
+
+use anyhow::{Context, Result};
+use serde::Deserialize;
+
+use crate::command::{cargo, output};
+
+/// A crate of this workspace.
+pub(crate) struct Member {
+    pub(crate) name: String,
+    pub(crate) features: Vec<String>,
+    pub(super) dependencies: Vec<String>,
+}
+
+/// Returns the crates of the workspace, with their features and their dependencies on each other,
+/// without dev-dependencies.
+pub(crate) fn members() -> Result<Vec<Member>> {
+    #[derive(Deserialize)]
+    struct Metadata {
+        packages: Vec<Package>,
+    }
+    #[derive(Deserialize)]
+    struct Package {
+        name: String,
+        features: BTreeMap<String, Vec<String>>,
+        dependencies: Vec<Dependency>,
+    }
+    #[derive(Deserialize)]
+    struct Dependency {
+        name: String,
+        kind: Option<String>,
+        path: Option<String>,
+    }
+    let text = output(&mut cargo(&[
+        "metadata",
+        "--format-version=1",
+        "--no-deps",
+        "--locked",
+    ]))?;
+    let metadata: Metadata =
+        serde_json::from_str(&text).context("cannot parse the output of `cargo metadata`")?;
+    let member = |package: Package| {
+        let internal = package
+            .dependencies
+            .into_iter()
+            // Tests may use any crate of the workspace.
+            .filter(|d| d.path.is_some() && d.kind.as_deref() != Some("dev"));
+        Member {
+            name: package.name,
+            features: package.features.into_keys().collect(),
+            dependencies: internal.map(|d| d.name).collect(),
+        }
+    };
+    Ok(metadata.packages.into_iter().map(member).collect())
+}
