@@ -1,8 +1,16 @@
 //! Checks the workspace against the architecture rules.
 
+mod circles;
 mod crates;
+mod exceptions;
 mod files;
+mod impl_files;
 mod members;
+mod module;
+mod public_types;
+mod resolve;
+mod source;
+mod token;
 mod translations;
 
 use anyhow::{Result, bail};
@@ -12,8 +20,16 @@ use crate::command::workspace_dir;
 pub(crate) use members::members;
 
 pub(crate) fn tidy() -> Result<()> {
+    let members = members()?;
+    let sources = source::read(&members)?;
     // All problems are collected, so that one run shows them.
-    let mut problems: Vec<String> = members()?.iter().flat_map(crates::problems).collect();
+    let mut problems = Vec::new();
+    for (member, sources) in members.iter().zip(&sources) {
+        problems.extend(crates::problems(member, sources));
+    }
+    problems.extend(impl_files::problems(&sources));
+    problems.extend(circles::problems(&sources));
+    problems.extend(public_types::problems(&sources));
     problems.extend(files::problems()?);
     problems.extend(translations::problems(&workspace_dir())?);
     if problems.is_empty() {

@@ -1,26 +1,31 @@
-//! Limits the dependencies of each crate.
+//! Limits the dependencies and the lines of each crate.
 
 use super::members::Member;
+use super::source::Crate;
 
 /// The path of this file, for messages.
 const FILE: &str = "xtask/src/tidy/crates.rs";
 
-/// The crates, each with the other crates that it may depend on.
-const CRATES: &[(&str, &[&str])] = &[
-    ("skills-manifest", &[]),
-    ("skills-ref-compat", &["skills-manifest"]),
-    ("skills-script", &["skills-manifest"]),
+/// The crates, each with its budget of lines and the other crates that it may depend on.
+///
+/// [`Crate`] says which lines count. A budget is raised with a comment beside it that says what for.
+const CRATES: &[(&str, usize, &[&str])] = &[
+    ("skills-manifest", 8_900, &[]),
+    ("skills-ref-compat", 2_900, &["skills-manifest"]),
+    ("skills-script", 7_600, &["skills-manifest"]),
     // Data without dependencies: discovery, policy and the command need the same table of clients,
     // and none of them may depend on another.
-    ("skills-clients", &[]),
+    ("skills-clients", 900, &[]),
     (
         "skills-discovery",
+        9_600,
         &["skills-clients", "skills-manifest", "skills-threads"],
     ),
-    ("skills-lint", &["skills-manifest"]),
-    ("skills-address", &[]),
+    ("skills-lint", 3_900, &["skills-manifest"]),
+    ("skills-address", 200, &[]),
     (
         "skills-install",
+        13_700,
         &[
             "skills-address",
             "skills-manifest",
@@ -29,37 +34,46 @@ const CRATES: &[(&str, &[&str])] = &[
             "skills-threads",
         ],
     ),
-    ("skills-prompt", &["skills-manifest", "skills-discovery"]),
-    ("skills-search", &["skills-manifest"]),
+    (
+        "skills-prompt",
+        8_400,
+        &["skills-manifest", "skills-discovery"],
+    ),
+    ("skills-search", 2_500, &["skills-manifest"]),
     // Files that decide what runs are opened in one way; below all crates that have some.
-    ("skills-store", &[]),
+    ("skills-store", 900, &[]),
     // The calls that start threads panic if the system refuses; this crate wraps them for all.
-    ("skills-threads", &[]),
-    ("skills-audit", &["skills-store"]),
-    ("skills-ledger", &["skills-store"]),
-    ("skills-build", &[]),
-    ("skills-policy", &["skills-clients"]),
-    ("skills-sandbox", &["skills-policy"]),
+    ("skills-threads", 300, &[]),
+    ("skills-audit", 1_900, &["skills-store"]),
+    ("skills-ledger", 2_500, &["skills-store"]),
+    ("skills-build", 2_400, &[]),
+    ("skills-policy", 8_200, &["skills-clients"]),
+    ("skills-sandbox", 2_700, &["skills-policy"]),
     (
         "skills-sandbox-conformance",
+        2_700,
         &["skills-policy", "skills-sandbox"],
     ),
-    ("skills-packages", &["skills-manifest"]),
+    ("skills-packages", 2_900, &["skills-manifest"]),
     (
         "skills-deps",
+        2_700,
         &["skills-packages", "skills-policy", "skills-sandbox"],
     ),
     (
         "skills-process",
+        5_900,
         &["skills-policy", "skills-sandbox", "skills-threads"],
     ),
     (
         "skills-egress",
+        2_900,
         &["skills-address", "skills-policy", "skills-threads"],
     ),
-    ("skills-seccomp", &[]),
+    ("skills-seccomp", 1_000, &[]),
     (
         "skills-sandbox-wasm",
+        9_900,
         &[
             "skills-egress",
             "skills-policy",
@@ -70,6 +84,7 @@ const CRATES: &[(&str, &[&str])] = &[
     ),
     (
         "skills-sandbox-linux",
+        9_300,
         &[
             "skills-egress",
             "skills-policy",
@@ -81,6 +96,7 @@ const CRATES: &[(&str, &[&str])] = &[
     ),
     (
         "skills-sandbox-container",
+        3_600,
         &[
             "skills-egress",
             "skills-policy",
@@ -92,6 +108,7 @@ const CRATES: &[(&str, &[&str])] = &[
     ),
     (
         "skills-sandbox-seatbelt",
+        2_400,
         &[
             "skills-egress",
             "skills-policy",
@@ -102,6 +119,7 @@ const CRATES: &[(&str, &[&str])] = &[
     ),
     (
         "skills-runtime",
+        15_200,
         &[
             "skills-manifest",
             "skills-discovery",
@@ -124,11 +142,13 @@ const CRATES: &[(&str, &[&str])] = &[
     ),
     (
         "skills-tools",
+        13_400,
         &["skills-runtime", "skills-script", "skills-threads"],
     ),
-    ("skills-mcp", &["skills-tools", "skills-threads"]),
+    ("skills-mcp", 7_300, &["skills-tools", "skills-threads"]),
     (
         "skills-cli",
+        22_200,
         &[
             "skills-build",
             "skills-clients",
@@ -142,35 +162,60 @@ const CRATES: &[(&str, &[&str])] = &[
             "skills-threads",
         ],
     ),
-    ("host-text-only", &["skills-discovery", "skills-prompt"]),
-    ("host-wasm-only", &["skills-runtime"]),
-    ("host-everything", &["skills-runtime"]),
-    ("host-middleware", &["skills-runtime", "skills-tools"]),
-    ("host-turn", &["skills-runtime"]),
+    (
+        "host-text-only",
+        100,
+        &["skills-discovery", "skills-prompt"],
+    ),
+    ("host-wasm-only", 100, &["skills-runtime"]),
+    ("host-everything", 100, &["skills-runtime"]),
+    ("host-middleware", 100, &["skills-runtime", "skills-tools"]),
+    ("host-turn", 200, &["skills-runtime"]),
     (
         "host-policy-and-sandbox",
+        100,
         &["skills-policy", "skills-sandbox", "skills-sandbox-linux"],
     ),
-    ("skills-test-support", &[]),
-    ("xtask", &["skills-test-support"]),
+    ("skills-test-support", 1_100, &[]),
+    ("xtask", 8_600, &["skills-test-support"]),
 ];
 
-pub(super) fn problems(member: &Member) -> Vec<String> {
+/// Returns the problems of a crate, of which `sources` are the sources.
+pub(super) fn problems(member: &Member, sources: &Crate) -> Vec<String> {
     let name = &member.name;
-    let Some((_, allowed)) = CRATES.iter().find(|row| row.0 == name) else {
+    let Some((_, max_lines, allowed)) = CRATES.iter().find(|row| row.0 == name) else {
         return vec![format!("{name}: crate missing from CRATES ({FILE})")];
     };
-    member
+    let forbidden = member
         .dependencies
         .iter()
         .filter(|dependency| !allowed.contains(&dependency.as_str()))
-        .map(|dependency| format!("{name} must not depend on {dependency}"))
+        .map(|dependency| format!("{name} must not depend on {dependency}"));
+    forbidden
+        .chain(over_budget(name, sources.lines, *max_lines))
         .collect()
+}
+
+fn over_budget(name: &str, lines: usize, max_lines: usize) -> Option<String> {
+    (lines > max_lines).then(|| {
+        format!(
+            "{name}: {lines} lines of source, its budget is {max_lines}; remove some, or raise the \
+             budget in {FILE} with a comment that says what for"
+        )
+    })
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_crate_over_its_budget_is_a_problem() {
+        assert_eq!(over_budget("a", 100, 100), None);
+        let problem = over_budget("a", 101, 100).expect("a problem");
+        assert!(problem.starts_with("a: 101 lines of source, its budget is 100; "));
+        assert!(problem.ends_with("what for"));
+    }
 
     #[test]
     fn dependencies_and_crates_that_are_not_listed_are_problems() {
@@ -179,8 +224,9 @@ mod tests {
                 name: name.to_owned(),
                 features: Vec::new(),
                 dependencies: vec![dependency.to_owned()],
+                roots: Vec::new(),
             };
-            problems(&member)
+            problems(&member, &Crate::default())
         };
         assert_eq!(problems_of("skills-sandbox", "skills-policy"), [""; 0]);
         assert_eq!(

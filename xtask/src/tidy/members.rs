@@ -1,6 +1,7 @@
 //! The crates of this workspace, from `cargo metadata`.
 
 use std::collections::BTreeMap;
+use std::path::PathBuf;
 
 use anyhow::{Context, Result};
 use serde::Deserialize;
@@ -12,6 +13,8 @@ pub(crate) struct Member {
     pub(crate) name: String,
     pub(crate) features: Vec<String>,
     pub(super) dependencies: Vec<String>,
+    /// The first files of its library and programs, the library first.
+    pub(super) roots: Vec<PathBuf>,
 }
 
 /// Returns the crates of the workspace, with their features and their dependencies on each other,
@@ -26,6 +29,12 @@ pub(crate) fn members() -> Result<Vec<Member>> {
         name: String,
         features: BTreeMap<String, Vec<String>>,
         dependencies: Vec<Dependency>,
+        targets: Vec<Target>,
+    }
+    #[derive(Deserialize)]
+    struct Target {
+        kind: Vec<String>,
+        src_path: PathBuf,
     }
     #[derive(Deserialize)]
     struct Dependency {
@@ -47,10 +56,14 @@ pub(crate) fn members() -> Result<Vec<Member>> {
             .into_iter()
             // Tests may use any crate of the workspace.
             .filter(|d| d.path.is_some() && d.kind.as_deref() != Some("dev"));
+        let mut targets = package.targets;
+        targets.retain(|target| ["lib", "bin"].contains(&target.kind[0].as_str()));
+        targets.sort_by_key(|target| target.kind[0] != "lib");
         Member {
             name: package.name,
             features: package.features.into_keys().collect(),
             dependencies: internal.map(|d| d.name).collect(),
+            roots: targets.into_iter().map(|target| target.src_path).collect(),
         }
     };
     Ok(metadata.packages.into_iter().map(member).collect())

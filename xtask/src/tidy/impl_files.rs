@@ -1,0 +1,77 @@
+//! Limits the files with an `impl` of one type: one that many files extend is not one idea.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::exceptions::Limit;
+use super::resolve::Target;
+use super::source::Crate;
+
+const LIMIT: Limit = Limit {
+    things: "files with an `impl` of this type",
+    most: 2,
+    exceptions: &[
+        ("skills-discovery::discovery::Discovery", 3),
+        ("skills-install::store::Store", 3),
+        ("skills-policy::permission::Permission", 3),
+        ("skills-policy::policy::Policy", 5),
+        ("skills-ref-compat::strict::scanner::Scanner", 5),
+        ("skills-runtime::executor::Executor", 15),
+        ("skills-runtime::executor::artifacts::ExecutionArtifacts", 3),
+        ("skills-runtime::executor::run_plan::RunPlan", 3),
+        ("skills-runtime::prompt_renderer::PromptRenderer", 4),
+        ("skills-sandbox-wasm::fs::view::FsView", 4),
+        ("skills-search::index::SearchIndex", 4),
+        ("skills-tools::catalog_tools::CatalogTools", 3),
+        ("skills-tools::file_tools::FileTools", 8),
+        ("skills-tools::run::ProgramTools", 9),
+        ("skills-tools::tool_set::ToolSet", 6),
+    ],
+    file: "xtask/src/tidy/impl_files.rs",
+};
+
+pub(super) fn problems(crates: &[Crate]) -> Vec<String> {
+    let types = crates.iter().flat_map(impl_files);
+    let owned = types.map(|(name, files)| (name, files.into_iter().map(str::to_owned).collect()));
+    LIMIT.problems(&owned.collect())
+}
+
+/// Returns the files with an `impl` of each type; those of traits do not count.
+fn impl_files(sources: &Crate) -> BTreeMap<String, BTreeSet<&str>> {
+    let mut files: BTreeMap<String, BTreeSet<&str>> = BTreeMap::new();
+    for (position, module) in sources.modules.iter().enumerate() {
+        for path in &module.inherent_impls {
+            for target in sources.resolve(position, path) {
+                if let Target::Type(definition, name) = target {
+                    let file = &sources.modules[definition].file;
+                    let name = sources.full_name(&format!("{file}/{name}"));
+                    files.entry(name).or_default().insert(&module.file);
+                }
+            }
+        }
+    }
+    files
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::tidy::source::library;
+
+    #[test]
+    fn files_with_an_impl_are_counted_once_and_without_those_of_traits() {
+        let lib = (
+            "lib.rs",
+            "mod b;\nmod c;\npub struct A;\nimpl A {}\nimpl A {}\n",
+        );
+        let b = ("b.rs", "use crate::A;\nimpl A {}\n");
+        for (c, expected) in [
+            ("impl super::A {}\n", 3),
+            ("impl Clone for crate::A {}\n", 2),
+            // Another type.
+            ("struct A;\nimpl A {}\n", 2),
+        ] {
+            let sources = library("a", &[lib, b, ("c.rs", c)]);
+            assert_eq!(impl_files(&sources)["a::A"].len(), expected, "{c}");
+        }
+    }
+}
