@@ -135,8 +135,18 @@ enum Task {
         #[arg(long, value_name = "FILE")]
         skills: Option<PathBuf>,
     },
-    /// Check crate dependencies, file sizes, docs and undeclared tests
-    Tidy,
+    /// Check crate dependencies, sizes, structure, docs and undeclared tests
+    Tidy {
+        /// Print the size and the structure of each crate instead
+        ///
+        /// Lines and tokens are those of libraries and programs, without tests. A token is a word, a
+        /// literal, a delimiter or a run of punctuation; comments have none. `median` and `p90` are
+        /// tokens of a function. `circles>3` counts circles of imports with more than three modules,
+        /// and a re-export is an import. `impls>2` counts types with an `impl`, not of a trait, in
+        /// more than two files.
+        #[arg(long)]
+        measure: bool,
+    },
     /// Build the WebAssembly guests
     Skills {
         /// Rebuild everything and fail if an artifact differs from the committed one
@@ -226,7 +236,8 @@ fn run(task: Task) -> anyhow::Result<()> {
         Task::Image => image::image(),
         Task::Conformance => conformance::conformance(),
         Task::Registries { skills } => registries::registries(skills.as_deref()),
-        Task::Tidy => tidy::tidy(),
+        Task::Tidy { measure: false } => tidy::tidy(),
+        Task::Tidy { measure: true } => tidy::measure(),
         Task::Skills { check } => guests::guests(if check {
             guests::GuestMode::Check
         } else {

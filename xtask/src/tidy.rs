@@ -5,6 +5,7 @@ mod crates;
 mod exceptions;
 mod files;
 mod impl_files;
+mod measure;
 mod members;
 mod module;
 mod public_types;
@@ -37,4 +38,14 @@ pub(crate) fn tidy() -> Result<()> {
         return Ok(());
     }
     bail!("tidy: problems found\n  {}", problems.join("\n  "))
+}
+
+/// Prints the measures of the crates below `crates`, without examples and this tool.
+pub(crate) fn measure() -> Result<()> {
+    let directory = workspace_dir().join("crates");
+    let mut members = members()?;
+    members.retain(|member| member.roots.iter().all(|root| root.starts_with(&directory)));
+    members.sort_by(|a, b| a.name.cmp(&b.name));
+    print!("{}", measure::table(&source::read(&members)?));
+    Ok(())
 }

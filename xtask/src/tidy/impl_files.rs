@@ -35,6 +35,16 @@ pub(super) fn problems(crates: &[Crate]) -> Vec<String> {
     LIMIT.problems(&owned.collect())
 }
 
+/// Returns the types with an `impl` in more than the allowed number of files, with these files.
+pub(super) fn scattered(sources: &Crate) -> Vec<(String, BTreeSet<&str>)> {
+    let mut types: Vec<_> = impl_files(sources)
+        .into_iter()
+        .filter(|(_, files)| files.len() > LIMIT.most)
+        .collect();
+    types.sort_by_key(|(_, files)| std::cmp::Reverse(files.len()));
+    types
+}
+
 /// Returns the files with an `impl` of each type; those of traits do not count.
 fn impl_files(sources: &Crate) -> BTreeMap<String, BTreeSet<&str>> {
     let mut files: BTreeMap<String, BTreeSet<&str>> = BTreeMap::new();
@@ -72,6 +82,7 @@ mod tests {
         ] {
             let sources = library("a", &[lib, b, ("c.rs", c)]);
             assert_eq!(impl_files(&sources)["a::A"].len(), expected, "{c}");
+            assert_eq!(scattered(&sources).len(), usize::from(expected > 2), "{c}");
         }
     }
 }

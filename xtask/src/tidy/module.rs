@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use proc_macro2::{TokenStream, TokenTree};
+use proc_macro2::{LineColumn, TokenStream, TokenTree};
 use syn::visit::{self, Visit};
 use syn::{Item, UseTree, Visibility};
 
@@ -26,6 +26,8 @@ pub(super) struct Module {
     pub(super) used_paths: Vec<Path>,
     /// The types that have an `impl` of no trait here, with repetitions.
     pub(super) inherent_impls: Vec<Path>,
+    /// Number of tokens of each function and method that has a body, from `fn` to the last brace.
+    pub(super) functions: Vec<usize>,
 }
 
 /// A name in a module.
@@ -51,8 +53,11 @@ pub(super) struct Glob {
 
 impl Module {
     /// Reads everything but the modules inside, which have names of their own.
-    pub(super) fn read(items: &[Item]) -> Self {
-        let mut reader = Reader::default();
+    pub(super) fn read(items: &[Item], tokens: &[LineColumn]) -> Self {
+        let mut reader = Reader {
+            module: Self::default(),
+            tokens,
+        };
         for item in items {
             reader.define(item);
             reader.visit_item(item);
@@ -69,12 +74,13 @@ impl Module {
     }
 }
 
-#[derive(Default)]
-struct Reader {
+struct Reader<'a> {
     module: Module,
+    /// The positions of all tokens of the file.
+    tokens: &'a [LineColumn],
 }
 
-impl Reader {
+impl Reader<'_> {
     fn define(&mut self, item: &Item) {
         let (name, visibility, meaning) = match item {
             Item::Enum(item) => (&item.ident, &item.vis, Meaning::Type),
@@ -133,6 +139,14 @@ impl Reader {
             .add_name(name, visibility, Meaning::Import(path));
     }
 
+    fn count_function(&mut self, signature: &syn::Signature, body: &syn::Block) {
+        let start = signature.fn_token.span.start();
+        let end = body.brace_token.span.close().end();
+        let before = |position: LineColumn| self.tokens.partition_point(|token| *token < position);
+        let count = before(end) - before(start);
+        self.module.functions.push(count);
+    }
+
     /// Adds the paths in the arguments of a macro, which have no syntax yet.
     fn add_paths_of_macro(&mut self, stream: TokenStream) {
         let mut path = Path::new();
@@ -174,7 +188,7 @@ fn words(path: &syn::Path) -> Path {
         .collect()
 }
 
-impl<'ast> Visit<'ast> for Reader {
+impl<'ast> Visit<'ast> for Reader<'_> {
     // A module of its own.
     fn visit_item_mod(&mut self, _: &'ast syn::ItemMod) {}
 
@@ -190,6 +204,23 @@ impl<'ast> Visit<'ast> for Reader {
             self.module.inherent_impls.push(words(&path.path));
         }
         visit::visit_item_impl(self, item);
+    }
+
+    fn visit_item_fn(&mut self, item: &'ast syn::ItemFn) {
+        self.count_function(&item.sig, &item.block);
+        visit::visit_item_fn(self, item);
+    }
+
+    fn visit_impl_item_fn(&mut self, item: &'ast syn::ImplItemFn) {
+        self.count_function(&item.sig, &item.block);
+        visit::visit_impl_item_fn(self, item);
+    }
+
+    fn visit_trait_item_fn(&mut self, item: &'ast syn::TraitItemFn) {
+        if let Some(body) = &item.default {
+            self.count_function(&item.sig, body);
+        }
+        visit::visit_trait_item_fn(self, item);
     }
 
     fn visit_path(&mut self, path: &'ast syn::Path) {

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::thread;
 
 use anyhow::{Context, Result, anyhow};
-use proc_macro2::TokenStream;
+use proc_macro2::{LineColumn, TokenStream};
 use syn::{Expr, ExprLit, Item, ItemMod, Lit};
 
 use super::members::Member;
@@ -23,6 +23,7 @@ pub(super) struct Crate {
     pub(super) modules: Vec<Module>,
     /// Number of lines, with comments and empty lines.
     pub(super) lines: usize,
+    pub(super) tokens: usize,
 }
 
 /// Reads the crates, each on a thread of its own.
@@ -44,6 +45,8 @@ struct SourceFile<'a> {
     path: &'a Path,
     /// The path below `src`, without extension.
     name: String,
+    /// The positions of all tokens of the file.
+    tokens: &'a [LineColumn],
 }
 
 impl Crate {
@@ -84,12 +87,15 @@ impl Crate {
             .map_err(|e| anyhow!("{e}"))
             .with_context(context)?;
         let (stream, test_lines) = token::without_tests(stream);
+        let tokens = token::positions(stream.clone());
         self.lines += text.lines().count() - test_lines;
+        self.tokens += tokens.len();
         let syntax: syn::File = syn::parse2(stream).with_context(context)?;
         let name = path.strip_prefix(&self.directory).unwrap_or(path);
         let file = SourceFile {
             path,
             name: name.with_extension("").to_string_lossy().into_owned(),
+            tokens: &tokens,
         };
         self.add_module(&file, &syntax.items, children, parent)
     }
@@ -102,7 +108,7 @@ impl Crate {
         parent: Option<usize>,
     ) -> Result<usize> {
         let position = self.modules.len();
-        let mut module = Module::read(items);
+        let mut module = Module::read(items, file.tokens);
         module.file = file.name.clone();
         module.parent = parent;
         self.modules.push(module);
@@ -167,7 +173,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn lines_of_tests_are_not_counted() {
+    fn lines_and_tokens_of_tests_are_not_counted() {
         let with_tests = library(
             "a",
             &[
@@ -179,7 +185,7 @@ mod tests {
                 ("tests.rs", "fn e() {}\n"),
             ],
         );
-        assert_eq!(with_tests.lines, 3);
+        assert_eq!((with_tests.lines, with_tests.tokens), (3, 9));
         assert_eq!(with_tests.modules.len(), 2);
     }
 

@@ -1,9 +1,50 @@
-//! Removes the items that only tests compile.
+//! Counts the tokens of source text, and removes the items that only tests compile.
 
-use proc_macro2::{Delimiter, Group, TokenStream, TokenTree};
+use proc_macro2::{Delimiter, Group, LineColumn, Spacing, TokenStream, TokenTree};
+
+/// Returns the positions of the tokens of a file, in order.
+///
+/// A token is a word, a literal, a delimiter or a run of punctuation. Comments and documentation are
+/// none.
+pub(super) fn positions(stream: TokenStream) -> Vec<LineColumn> {
+    let mut positions = Vec::new();
+    add_positions(stream, &mut positions);
+    positions
+}
+
+fn add_positions(stream: TokenStream, positions: &mut Vec<LineColumn>) {
+    let mut trees = stream.into_iter().peekable();
+    while let Some(tree) = trees.next() {
+        match tree {
+            TokenTree::Punct(hash) if hash.as_char() == '#' => {
+                // Of an attribute of the whole file.
+                let bang = trees.next_if(|next| is_punct(next, '!'));
+                if trees.next_if(is_documentation).is_none() {
+                    positions.push(bang.map_or(hash.span(), |bang| bang.span()).start());
+                }
+            }
+            // The last character of a run counts for all.
+            TokenTree::Punct(punct) if punct.spacing() == Spacing::Joint => {}
+            TokenTree::Group(group) => {
+                positions.push(group.span_open().start());
+                add_positions(group.stream(), positions);
+                positions.push(group.span_close().start());
+            }
+            tree => positions.push(tree.span().start()),
+        }
+    }
+}
 
 fn is_punct(tree: &TokenTree, character: char) -> bool {
     matches!(tree, TokenTree::Punct(punct) if punct.as_char() == character)
+}
+
+/// Comments such as `/// text` are read as `#[doc = "text"]`.
+fn is_documentation(tree: &TokenTree) -> bool {
+    let TokenTree::Group(group) = tree else {
+        return false;
+    };
+    matches!(group.stream().into_iter().next(), Some(TokenTree::Ident(word)) if word == "doc")
 }
 
 /// Returns the stream without its items for tests, and the number of lines of those.
@@ -99,6 +140,22 @@ fn with_content(group: &Group, content: TokenStream) -> Group {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    fn count(text: &str) -> usize {
+        positions(text.parse().expect("valid tokens")).len()
+    }
+
+    #[test]
+    fn comments_and_documentation_have_no_tokens() {
+        assert_eq!(count("//! Text.\n/// Text.\nfn a() {} // text\n"), 6);
+        assert_eq!(count("#[inline] fn a() {}"), 10);
+    }
+
+    #[test]
+    fn a_run_of_punctuation_is_one_token() {
+        assert_eq!(count("a::b"), 3);
+        assert_eq!(count("a += 'b'"), 3);
+    }
 
     #[test]
     fn items_for_tests_are_removed_with_their_attributes() {
