@@ -201,12 +201,14 @@ pub(crate) fn unspaced_terms(run: &[char], emit: &mut impl FnMut(&str, TermKind)
 }
 
 /// The first character of such a script.
-pub(crate) const FIRST_UNSPACED: &str = "\u{0e00}";
+pub(crate) const FIRST_UNSPACED: char = '\u{0e00}';
 
 /// Returns true for characters of scripts that do not separate words: Chinese, Japanese, Thai, Lao,
 /// Burmese and Khmer; also for Korean, whose particles are attached to words.
 pub(crate) fn is_unspaced_script(c: char) -> bool {
-    matches!(c,
+    // Most characters are before all of them.
+    c >= FIRST_UNSPACED
+        && matches!(c,
         '\u{0e00}'..='\u{0eff}' | '\u{1000}'..='\u{109f}' | '\u{1780}'..='\u{17ff}'
         | '\u{3040}'..='\u{30ff}' | '\u{31f0}'..='\u{31ff}' | '\u{3400}'..='\u{9fff}'
         | '\u{ac00}'..='\u{d7a3}' | '\u{f900}'..='\u{faff}' | '\u{20000}'..='\u{3ffff}')

@@ -152,7 +152,9 @@ impl SearchIndex {
                     .term(count.term as usize)
                     .starts_with(is_unspaced_script)
         };
-        let first = self.vocabulary.first_from(FIRST_UNSPACED);
+        let first = self
+            .vocabulary
+            .first_from(FIRST_UNSPACED.encode_utf8(&mut [0; 4]));
         let documents = (0..self.len()).filter(|document| {
             let terms = self.terms_of(*document);
             // Most texts have no later term.

@@ -11,7 +11,8 @@ use crate::vocabulary::Vocabulary;
 #[derive(Default)]
 pub(crate) struct TermTable {
     words: HashMap<Box<str>, u32, RandomState>,
-    pairs: HashMap<(u32, u32), u32, RandomState>,
+    /// The numbers of the words of a pair in one number, which is hashed at once.
+    pairs: HashMap<u64, u32, RandomState>,
 }
 
 impl TermTable {
@@ -26,7 +27,8 @@ impl TermTable {
 
     pub(crate) fn pair(&mut self, first: u32, second: u32) -> u32 {
         let number = self.next_number();
-        *self.pairs.entry((first, second)).or_insert(number)
+        let words = u64::from(first) << 32 | u64::from(second);
+        *self.pairs.entry(words).or_insert(number)
     }
 
     /// Returns the number of a term of a vocabulary.
@@ -57,7 +59,8 @@ impl TermTable {
         // pairs of it, and comparing the ranks of words is comparing the texts of terms.
         let single = words.iter().enumerate();
         let single = single.map(|(rank, (_, number))| (rank as u32, None, *number));
-        let pairs = self.pairs.into_iter().map(|((first, second), number)| {
+        let pairs = self.pairs.into_iter().map(|(words, number)| {
+            let (first, second) = (words >> 32, words & u64::from(u32::MAX));
             let ranks = (ranks[first as usize], ranks[second as usize]);
             (ranks.0, Some(ranks.1), number)
         });
