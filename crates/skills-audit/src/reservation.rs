@@ -90,6 +90,10 @@ fn run_path(log: &Path, number: u32) -> PathBuf {
 
 /// The result of [`reserve`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[cfg_attr(
+    not(target_os = "linux"),
+    expect(dead_code, reason = "only Linux can allocate after the end of a file")
+)]
 pub(crate) enum Reserved {
     /// The space is allocated.
     Allocated,

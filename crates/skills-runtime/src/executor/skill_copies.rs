@@ -19,6 +19,7 @@ const MAX_CACHED_COPIES: usize = 64;
 const MAX_CACHED_BYTES: u64 = 512 << 20;
 
 /// Maximum size of the files of a copy in the directory in memory: 1 MiB.
+#[cfg(unix)]
 const MAX_MEMORY_COPY_BYTES: u64 = 1 << 20;
 
 /// Maximum size of all existing copies, including those of pending approvals and running programs:

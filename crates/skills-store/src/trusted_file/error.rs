@@ -32,6 +32,10 @@ pub enum TrustErrorKind {
 
 /// The users that an entry is writable by.
 #[derive(Debug, PartialEq, Eq)]
+#[cfg_attr(
+    not(target_os = "linux"),
+    expect(dead_code, reason = "only Linux reads access control lists")
+)]
 pub(super) enum Writers {
     Everyone,
     Group(u32),
@@ -41,6 +45,10 @@ pub(super) enum Writers {
 }
 
 #[derive(Debug)]
+#[cfg_attr(
+    not(unix),
+    expect(dead_code, reason = "only Unix files have an owner and a mode")
+)]
 pub(super) enum Problem {
     Io(io::Error),
     Owner {
