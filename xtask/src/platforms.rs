@@ -10,9 +10,8 @@ const CHECKED_TARGETS: [&str; 2] = ["aarch64-apple-darwin", "x86_64-pc-windows-m
 /// The features with many dependencies, but without C code.
 const HEAVY_FEATURES: &str = "skills-runtime/native";
 /// The crates without C code in their dependency trees, if other features are off.
-const PORTABLE_CRATES: [&str; 23] = [
+const PORTABLE_CRATES: [&str; 22] = [
     "host-text-only",
-    "skills-address",
     "skills-audit",
     "skills-build",
     "skills-clients",

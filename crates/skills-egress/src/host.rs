@@ -2,8 +2,9 @@
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
-use skills_address::is_public;
 use skills_policy::{HostFilter, HostPattern};
+
+use crate::address::is_public;
 
 /// The port of TLS.
 pub const TLS_PORT: u16 = 443;

@@ -6,11 +6,11 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::str::FromStr;
 use std::sync::Arc;
 
-use skills_address::{embedded_ipv4, is_private_network, is_public};
 use skills_policy::{HostFilter, HostPattern};
 use tokio::net::TcpStream;
 use tokio::time::timeout;
 
+use crate::address::{embedded_ipv4, is_private_network, is_public};
 use crate::close_reason::{CloseReason, ExceededLimit, RejectReason};
 use crate::connector::Connector;
 use crate::host::{HTTP_PORT, Host, LOCALHOST, TLS_PORT};

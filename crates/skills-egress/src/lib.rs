@@ -21,7 +21,7 @@
 //!   The list cannot contain IPv6 addresses, so the proxy never connects to one given as a literal.
 //! - Only ports 443 (TLS only) and 80 (HTTP only) are allowed, and other ports (either) of hosts
 //!   that are granted with them, such as `localhost:8080`.
-//! - A name is resolved once. Addresses that are not public ([`skills_address::is_public`]) are
+//! - A name is resolved once. Addresses that are not public ([`is_public`]) are
 //!   dropped, unless the host was granted with a port: then private networks are allowed, and the
 //!   loopback device for `localhost` and its addresses. The proxy connects to one of the rest, so a
 //!   DNS answer that changes between check and use (DNS rebinding) has no effect.
@@ -41,6 +41,9 @@
 //! The proxy cannot control what an allowed host does with the data: the host can forward it, also
 //! to other names that it serves with its own certificate (domain fronting, Encrypted Client
 //! Hello). Do not allow a host in the same run as data that it must not receive.
+//!
+//! Without the feature `proxy` the crate is only the table of addresses, without dependencies. Sources
+//! of skills are fetched by the same table.
 //!
 //! This crate must not know which backends exist, or what a skill is. Which hosts are allowed is an
 //! argument.
@@ -69,29 +72,51 @@
 //! # }
 //! ```
 
+mod address;
+#[cfg(feature = "proxy")]
 mod body_framing;
+#[cfg(feature = "proxy")]
 mod buffered;
+#[cfg(feature = "proxy")]
 mod client_hello;
+#[cfg(feature = "proxy")]
 mod close_reason;
+#[cfg(feature = "proxy")]
 mod connection;
+#[cfg(feature = "proxy")]
 mod connector;
+#[cfg(feature = "proxy")]
 mod exchange;
+#[cfg(feature = "proxy")]
 mod host;
+#[cfg(feature = "proxy")]
 mod host_connector;
+#[cfg(feature = "proxy")]
 mod http_head;
+#[cfg(feature = "proxy")]
 mod limits;
+#[cfg(feature = "proxy")]
 mod proxy;
+#[cfg(feature = "proxy")]
 mod proxy_endpoint;
+#[cfg(feature = "proxy")]
 mod proxy_log;
+#[cfg(feature = "proxy")]
 mod request;
+#[cfg(feature = "proxy")]
 mod socks;
+#[cfg(feature = "proxy")]
 mod tunnel;
 
-pub use close_reason::{CloseReason, ExceededLimit, RejectReason};
-pub use connector::{Connector, SystemConnector};
-pub use host::{Authority, HTTP_PORT, Host, TLS_PORT};
-pub use host_connector::{Destination, HostConnector, loopback_services};
-pub use limits::EgressLimits;
-pub use proxy::{Proxy, proxy_env};
-pub use proxy_endpoint::{PROXY_PORT, ProxyEndpoint};
-pub use proxy_log::{Direction, LimitHit, ProxyLog, ProxySummary, ReachedHost, RejectedRequest};
+#[cfg(feature = "proxy")]
+pub use self::{
+    close_reason::{CloseReason, ExceededLimit, RejectReason},
+    connector::{Connector, SystemConnector},
+    host::{Authority, HTTP_PORT, Host, TLS_PORT},
+    host_connector::{Destination, HostConnector, loopback_services},
+    limits::EgressLimits,
+    proxy::{Proxy, proxy_env},
+    proxy_endpoint::{PROXY_PORT, ProxyEndpoint},
+    proxy_log::{Direction, LimitHit, ProxyLog, ProxySummary, ReachedHost, RejectedRequest},
+};
+pub use address::{embedded_ipv4, is_private_network, is_public};

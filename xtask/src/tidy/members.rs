@@ -8,6 +8,9 @@ use serde::Deserialize;
 
 use crate::command::{cargo, output};
 
+/// Follows the name of a dependency that has no features.
+pub(super) const WITHOUT_FEATURES: &str = " without features";
+
 /// A crate of this workspace.
 pub(crate) struct Member {
     pub(crate) name: String,
@@ -41,6 +44,17 @@ pub(crate) fn members() -> Result<Vec<Member>> {
         name: String,
         kind: Option<String>,
         path: Option<String>,
+        features: Vec<String>,
+        uses_default_features: bool,
+    }
+    impl Dependency {
+        fn description(self) -> String {
+            if self.features.is_empty() && !self.uses_default_features {
+                self.name + WITHOUT_FEATURES
+            } else {
+                self.name
+            }
+        }
     }
     let text = output(&mut cargo(&[
         "metadata",
@@ -62,7 +76,7 @@ pub(crate) fn members() -> Result<Vec<Member>> {
         Member {
             name: package.name,
             features: package.features.into_keys().collect(),
-            dependencies: internal.map(|d| d.name).collect(),
+            dependencies: internal.map(Dependency::description).collect(),
             roots: targets.into_iter().map(|target| target.src_path).collect(),
         }
     };

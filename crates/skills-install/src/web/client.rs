@@ -8,7 +8,7 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use rustls::CertificateError;
-use skills_address::is_private_network;
+use skills_egress::is_private_network;
 use ureq::http::Request;
 use ureq::http::request::Builder;
 use ureq::{Error, Proxy, ProxyProtocol, Timeout};

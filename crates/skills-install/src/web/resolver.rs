@@ -4,7 +4,7 @@ use std::fmt;
 use std::io;
 use std::net::{IpAddr, SocketAddr};
 
-use skills_address::{is_private_network, is_public};
+use skills_egress::{is_private_network, is_public};
 use ureq::Error;
 use ureq::config::Config;
 use ureq::http::Uri;

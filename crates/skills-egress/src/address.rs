@@ -1,19 +1,7 @@
 //! Classifies IP addresses: which are public, and which belong to a private network.
 //!
-//! Two crates reach hosts that others name: `skills-egress` for programs, `skills-install` for
-//! sources of skills. Neither may depend on the other, and two tables would differ one day.
-//!
-//! The crate knows numbers only: no names, no sockets, no policy.
-//!
-//! ```
-//! use skills_address::is_public;
-//!
-//! assert!(is_public("1.1.1.1".parse()?));
-//! // Metadata services of clouds.
-//! assert!(!is_public("169.254.169.254".parse()?));
-//! assert!(!is_public("::ffff:127.0.0.1".parse()?));
-//! # Ok::<(), std::net::AddrParseError>(())
-//! ```
+//! Programs and sources of skills both name hosts. One table decides for both which addresses they
+//! reach. It knows numbers only: no names, no sockets, no policy.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
@@ -59,6 +47,16 @@ const SPECIAL_PURPOSE_V6: [(Ipv6Addr, u32); 4] = [
 /// services. IPv6 addresses that embed an IPv4 address (mapped, compatible, 6to4, Teredo) are not
 /// public either, whatever they embed. The exception is the well-known NAT64 prefix, which networks
 /// without IPv4 depend on: it is classified by the embedded address.
+///
+/// ```
+/// use skills_egress::is_public;
+///
+/// assert!(is_public("1.1.1.1".parse()?));
+/// // Metadata services of clouds.
+/// assert!(!is_public("169.254.169.254".parse()?));
+/// assert!(!is_public("::ffff:127.0.0.1".parse()?));
+/// # Ok::<(), std::net::AddrParseError>(())
+/// ```
 #[must_use]
 pub fn is_public(ip: IpAddr) -> bool {
     match ip {
