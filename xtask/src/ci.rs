@@ -67,10 +67,12 @@ pub(crate) fn ci(tests: Tests) -> Result<()> {
     conformance()
 }
 
-/// Checks and tests the code and tests of the feature that no default build has. With its crate
-/// alone, since the workspace would be built twice.
+/// Checks and tests the code and tests of the feature that no default build has. With its crate and
+/// the one that uses it, since the workspace would be built twice.
 fn check_optional_feature(tests: &Tests) -> Result<()> {
     let feature = [
+        "--package",
+        "skills-signature",
         "--package",
         "skills-install",
         "--features",

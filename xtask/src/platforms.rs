@@ -30,6 +30,7 @@ const PORTABLE_CRATES: [&str; 22] = [
     "skills-sandbox-seatbelt",
     "skills-script",
     "skills-seccomp",
+    "skills-signature",
     "skills-threads",
     "skills-tools",
     "skills-mcp",

@@ -109,7 +109,7 @@ pub(crate) fn fetcher(arguments: &FetchArgs, context: &Context) -> anyhow::Resul
     for list in &policy.sources {
         fetcher = fetcher.allowed_sources(list.iter().map(|pattern| SourceRule::new(pattern)));
     }
-    fetcher = signers::trust(fetcher, policy)?;
+    fetcher = fetcher.trust(signers::trusted(policy)?);
     if policy.requires_signature {
         fetcher = fetcher.require_signature();
     }

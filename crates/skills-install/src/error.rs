@@ -4,8 +4,8 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use skills_discovery::{DiscoveryError, LockError};
+use skills_signature::{SignatureError, UnverifiedReason};
 
-use crate::signature::UnverifiedReason;
 use crate::{PathProblem, SourceError};
 
 /// A skill cannot be fetched, checked, installed or verified.
@@ -35,7 +35,7 @@ pub enum InstallErrorKind {
     Lock,
     /// The source is not among those that are allowed.
     NotAllowed,
-    /// A signature is missing or not valid, or a key cannot be parsed.
+    /// A signature is missing or not valid.
     Signature,
     /// Installed files differ from the lock file, or something else is at their place.
     Conflict,
@@ -151,25 +151,16 @@ pub(crate) enum Repr {
     Renamed { name: String, other: String },
     #[error("the source `{0}` is not allowed")]
     NotAllowed(String),
-    #[error("skill `{name}` has no signature of a trusted key{}", reason.of_bundle())]
+    #[error("skill `{name}` has no signature of a trusted key{}", about_bundle(*reason))]
     Unsigned {
         name: String,
         reason: UnverifiedReason,
     },
-    #[cfg(feature = "signatures")]
     #[error("cannot verify the signature of `{name}`: {problem}")]
-    Signature { name: String, problem: String },
-    #[cfg(feature = "signatures")]
-    #[error("`{0}` is not a public key of minisign")]
-    Key(String),
-    #[cfg(feature = "sigstore")]
-    #[error(
-        "`{0}` is not an identity of Sigstore: expected an issuer, a space and an identity, with `*` only at the end after `/` or `@`"
-    )]
-    Identity(String),
-    #[cfg(feature = "sigstore")]
-    #[error("cannot parse the trusted root: {0}")]
-    TrustedRoot(String),
+    Signature {
+        name: String,
+        problem: SignatureError,
+    },
     #[error("`{name}` cannot be the name of a skill directory")]
     Name { name: String },
     #[error("{}: {source}", path.display())]
@@ -269,11 +260,7 @@ impl InstallError {
             | Repr::Renamed { .. }
             | Repr::Name { .. } => InstallErrorKind::Skill,
             Repr::NotAllowed(_) => InstallErrorKind::NotAllowed,
-            Repr::Unsigned { .. } => InstallErrorKind::Signature,
-            #[cfg(feature = "signatures")]
-            Repr::Signature { .. } | Repr::Key(_) => InstallErrorKind::Signature,
-            #[cfg(feature = "sigstore")]
-            Repr::Identity(_) | Repr::TrustedRoot(_) => InstallErrorKind::Signature,
+            Repr::Unsigned { .. } | Repr::Signature { .. } => InstallErrorKind::Signature,
             Repr::Lock { .. }
             | Repr::LockField { .. }
             | Repr::ForeignLock { .. }
@@ -316,8 +303,7 @@ impl InstallError {
             Repr::NotAllowed(_) => {
                 "the administrator allows other sources only; ask for this one".to_owned()
             }
-            Repr::Unsigned { reason, .. } => reason.help().to_owned(),
-            #[cfg(feature = "signatures")]
+            Repr::Unsigned { reason, .. } => trust_help(*reason).to_owned(),
             Repr::Signature { .. } => {
                 "the content is not what was signed; report it to the publisher".to_owned()
             }
@@ -368,5 +354,29 @@ impl From<Repr> for InstallError {
 impl From<SourceError> for InstallError {
     fn from(error: SourceError) -> Self {
         Repr::Source(error).into()
+    }
+}
+
+/// Returns the end of a message about a skill without a trusted signature.
+fn about_bundle(reason: UnverifiedReason) -> &'static str {
+    match reason {
+        UnverifiedReason::NotTrusted => " or identity",
+        UnverifiedReason::NoTrustedRoot => {
+            ", and its Sigstore bundle cannot be verified without a trusted root"
+        }
+        UnverifiedReason::NoSigstore => ", and this build cannot verify Sigstore bundles",
+    }
+}
+
+/// Returns what to do about a skill without a trusted signature.
+fn trust_help(reason: UnverifiedReason) -> &'static str {
+    match reason {
+        UnverifiedReason::NotTrusted => {
+            "ask the publisher for a signature, and trust the publisher's key or identity"
+        }
+        UnverifiedReason::NoTrustedRoot => {
+            "set `sigstore-trusted-root` to the path of a `trusted_root.json`, beside `signature-identities`"
+        }
+        UnverifiedReason::NoSigstore => "build with `--features sigstore`",
     }
 }

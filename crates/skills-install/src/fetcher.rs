@@ -5,12 +5,9 @@ use std::io::Read;
 use std::path::{Path, PathBuf};
 
 use skills_discovery::{SkillFiles, parallel_map};
+use skills_signature::{Content, Signatures, Signer, TrustedSigners};
 use url::Url;
 
-#[cfg(feature = "signatures")]
-use crate::MinisignKey;
-#[cfg(feature = "sigstore")]
-use crate::SigstoreIdentity;
 use crate::capabilities::ToolWords;
 use crate::error::{InstallError, Repr};
 use crate::find_skills::{Rejected, Wanted, find_at_places, find_named, no_skill};
@@ -18,7 +15,7 @@ use crate::origin::{
     Archive, ClawHubSkill, Directory, McpServer, OciArtifact, Origin, Packages, Repository, Site,
 };
 use crate::progress::{FetchProgress, Progress};
-use crate::signature::{self, SignatureKind, SignatureRules, Signatures, Signed, Signer};
+use crate::signature::{self, SignatureRules};
 use crate::staged_skill::{StagedSkill, Unchecked, check_names};
 use crate::staged_tree::StagedTree;
 use crate::web::Client;
@@ -133,19 +130,18 @@ impl Fetcher {
         self
     }
 
-    /// Refuses skills without a signature of a trusted key or identity. Without the feature
-    /// `signatures` no key can be trusted, and without `sigstore` no identity.
+    /// Refuses skills without a signature of a trusted key or identity.
     #[must_use]
     pub fn require_signature(mut self) -> Self {
         self.signatures.is_required = true;
         self
     }
 
-    /// Also trusts a key. Signatures of other keys are noted in the lock file as unverified.
-    #[cfg(feature = "signatures")]
+    /// Replaces the signers that are trusted, by default none. Signatures of others are noted in the
+    /// lock file as unverified.
     #[must_use]
-    pub fn trust_key(mut self, key: MinisignKey) -> Self {
-        self.signatures.keys.push(key);
+    pub fn trust(mut self, signers: TrustedSigners) -> Self {
+        self.signatures.trusted = signers;
         self
     }
 
@@ -154,15 +150,6 @@ impl Fetcher {
         let mut fetcher = self.clone();
         fetcher.signatures.is_remembered = true;
         fetcher
-    }
-
-    /// Also trusts an identity of Sigstore. Bundles of other identities are noted in the lock file as
-    /// unverified, and so are those of an identity without a [`SigstoreRoot`](crate::SigstoreRoot).
-    #[cfg(feature = "sigstore")]
-    #[must_use]
-    pub fn trust_identity(mut self, identity: SigstoreIdentity) -> Self {
-        self.signatures.identities.push(identity);
-        self
     }
 
     /// Fetches a source and stages the wanted skills in `scratch`, an empty directory.
@@ -317,7 +304,7 @@ impl Fetcher {
         std::fs::create_dir(directory)
             .map_err(|error| InstallError::io("create", directory, error))?;
         let mut tree = StagedTree::new(directory, &directories, &self.limits)?;
-        let signatures = self.signature_files(&directories, origin);
+        let signatures = signature_files(&directories, origin);
         let mut staged = directories.clone();
         staged.extend(signatures.iter().cloned());
         origin.stage(&staged, &mut tree)?;
@@ -351,22 +338,6 @@ impl Fetcher {
         }
     }
 
-    /// Returns the paths of the signatures beside skill directories.
-    fn signature_files(&self, directories: &[TreePath], origin: &dyn Origin) -> BTreeSet<TreePath> {
-        if !self.signatures.is_active() {
-            return BTreeSet::new();
-        }
-        // A skill that is its whole source has nothing beside it.
-        let named = directories.iter().filter(|directory| !directory.is_root());
-        let kinds = SignatureKind::ALL.iter();
-        let extensions: Vec<&str> = kinds.flat_map(|kind| kind.extensions()).copied().collect();
-        let paths = named.flat_map(|directory| {
-            let paths = extensions.iter();
-            paths.filter_map(move |extension| signature_path(directory, extension))
-        });
-        paths.filter(|path| origin.has_file(path)).collect()
-    }
-
     fn signer(
         &self,
         skill: &StagedSkill,
@@ -376,17 +347,16 @@ impl Fetcher {
     ) -> Result<String, InstallError> {
         let executables = skill.capabilities.executables();
         let statement = signature::render_statement(&skill.name, skill.content, &executables);
-        let signatures = self
-            .signatures
-            .read(|extension, max_bytes| beside.read(path, extension, max_bytes))?;
+        let signatures =
+            Signatures::read(|extension, max_bytes| beside.read(path, extension, max_bytes))?;
         let verify_file = |signatures: &Signatures, file: &mut std::fs::File| {
-            let signed = Signed::File(file);
-            self.signatures.verify(&skill.name, signatures, signed)
+            let content = Content::File(file);
+            self.signatures.verify(&skill.name, signatures, content)
         };
         let mut signer = origin.artifact_signer(path, &verify_file)?;
-        if !matches!(signer, Some(Signer::Verified(_))) {
-            let signed = Signed::Statement(&statement);
-            let other = self.signatures.verify(&skill.name, &signatures, signed)?;
+        if !signer.as_ref().is_some_and(Signer::is_verified) {
+            let content = Content::Bytes(statement.as_bytes());
+            let other = self.signatures.verify(&skill.name, &signatures, content)?;
             signer = Signer::stronger(other, signer);
         }
         self.signatures.check_signer(&skill.name, signer)
@@ -424,9 +394,9 @@ impl Fetcher {
             Source::Packages(path) => Box::new(Packages::open(path, &self.limits)?),
             Source::ArchiveFile(path) => {
                 let archive = Archive::open(open_file(path)?, &self.limits)?;
-                let signatures = self
-                    .signatures
-                    .read(|extension, max_bytes| read_signature(path, extension, max_bytes))?;
+                let signatures = Signatures::read(|extension, max_bytes| {
+                    read_signature(path, extension, max_bytes)
+                })?;
                 let archive = archive.with_signatures(signatures);
                 Box::new(check_digest(archive, spec)?)
             }
@@ -502,6 +472,16 @@ impl Beside<'_> {
             None => Ok(None),
         }
     }
+}
+
+/// Returns the paths of the signatures beside skill directories.
+fn signature_files(directories: &[TreePath], origin: &dyn Origin) -> BTreeSet<TreePath> {
+    // A skill that is its whole source has nothing beside it.
+    let named = directories.iter().filter(|directory| !directory.is_root());
+    let paths = named.flat_map(|directory| {
+        Signatures::extensions().filter_map(move |extension| signature_path(directory, extension))
+    });
+    paths.filter(|path| origin.has_file(path)).collect()
 }
 
 /// Returns the path beside a skill directory with its name and an extension.

@@ -1,11 +1,12 @@
 //! Sources and signers that a user agreed to, remembered after a skill was removed.
 
 use serde::{Deserialize, Serialize};
+use skills_signature::is_same_signer;
 
 use crate::LockedSkill;
 use crate::error::{InstallError, Repr};
 use crate::plan::TrustChange;
-use crate::signature::{UNSIGNED, is_same_signer};
+use crate::signature::UNSIGNED;
 
 /// Version of the text; a newer one is not replaced.
 const VERSION: u32 = 1;

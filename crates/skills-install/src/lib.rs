@@ -25,9 +25,9 @@
 //! names, links, sizes and content, and the lock file has the content digest of each skill. An MCP
 //! server that is started as a program is not a source.
 //!
-//! Servers are reached as [`WebOptions`] says. Signatures of minisign are verified with the feature
-//! `signatures`, for the keys that the [`Fetcher`] trusts; what is signed is the bytes of an archive
-//! or the [`statement`] of a skill, and the signature is beside either with the extension `.minisig`.
+//! Servers are reached as [`WebOptions`] says. Signatures are verified by `skills-signature`, for the
+//! signers that the [`Fetcher`] trusts; what is signed is the bytes of an archive or the [`statement`]
+//! of a skill, and the signature is beside either.
 //!
 //! A [`Fetcher`] reads a source, [`Store::plan_add`] says what would change, [`Store::apply`] changes
 //! it, and [`Verification`] compares installed skills with the lock file. Scans of `skills-discovery`
@@ -92,11 +92,7 @@ pub use origin::GitOptions;
 pub use plan::{Action, LocalEdits, Plan, SkillChange, TrustChange, UpdateFailure};
 pub use progress::FetchProgress;
 pub use publish::WellKnownSite;
-#[cfg(feature = "signatures")]
-pub use signature::MinisignKey;
 pub use signature::statement;
-#[cfg(feature = "sigstore")]
-pub use signature::{SigstoreIdentity, SigstoreRoot};
 pub use source::{Source, SourceError, SourceRule, SourceSpec};
 pub use store::Store;
 pub use tree_path::{PathProblem, TreePath};

@@ -10,10 +10,11 @@ use serde::{Serialize, Serializer};
 use skills_discovery::{
     ContentDigest, LOCK_FILE, LOCK_VERSION, LockEntry, LockError, MAX_LOCK_BYTES,
 };
+use skills_signature::UNVERIFIED;
 
 use crate::SourceSpec;
 use crate::error::{InstallError, Repr};
-use crate::signature;
+use crate::signature::UNSIGNED;
 
 /// What the file says first, for people.
 const HEADER: &str =
@@ -216,7 +217,7 @@ impl LockedSkill {
     /// Returns true if the skill had a signature of a trusted key when it was installed.
     #[must_use]
     pub fn is_signed(&self) -> bool {
-        signature::is_verified(&self.signer)
+        self.signer != UNSIGNED && !self.signer.starts_with(UNVERIFIED)
     }
 
     /// Returns the source at exactly the installed version: the commit of a repository, or the

@@ -14,10 +14,10 @@ use std::collections::HashSet;
 use std::fs::File;
 
 use skills_discovery::SKILL_FILE;
+use skills_signature::{Signatures, Signer};
 
 use crate::TreePath;
 use crate::error::InstallError;
-use crate::signature::{Signatures, Signer};
 use crate::staged_tree::StagedTree;
 
 pub(crate) use archive::Archive;

@@ -6,12 +6,12 @@ use std::path::{Path, PathBuf};
 
 use skills_discovery::{DigestCache, SkillFiles, fold_case, parallel_map};
 use skills_packages::compare_npm_versions;
+use skills_signature::is_same_signer;
 
 use crate::capabilities::{Capabilities, Difference, ToolWords};
 use crate::error::{InstallError, Repr};
 use crate::find_skills::Wanted;
 use crate::installed::Installed;
-use crate::signature::is_same_signer;
 use crate::staged_skill::StagedSkill;
 use crate::{Fetcher, LockFile, LockedSkill, Source, SourceSpec, Store};
 

@@ -5,46 +5,54 @@ use std::collections::BTreeMap;
 #[cfg(feature = "sigstore")]
 use std::path::{Path, PathBuf};
 
-use skills_install::Fetcher;
-#[cfg(feature = "sigstore")]
-use skills_install::{SigstoreIdentity, SigstoreRoot};
+use skills_install::InstallErrorKind;
 #[cfg(feature = "sigstore")]
 use skills_runtime::discovery::Trust;
 use skills_runtime::policy::InstallPolicy;
 #[cfg(feature = "sigstore")]
 use skills_runtime::policy::{RuleSource, SignatureIdentity};
-
-use super::failed;
+use skills_signature::{SignatureError, TrustedSigners};
 #[cfg(feature = "sigstore")]
-use crate::{error::CommandError, policy_files};
+use skills_signature::{SigstoreIdentity, SigstoreRoot};
 
-/// Trusts the keys and identities of policy files.
+use crate::error::CommandError;
+use crate::exit::Exit;
+#[cfg(feature = "sigstore")]
+use crate::policy_files;
+
+/// Returns the keys and identities of policy files.
 ///
 /// # Errors
 /// Fails if one of them is not valid, or a trusted root cannot be read: without it, fewer signatures
 /// would be verified than the files say.
-pub(super) fn trust(mut fetcher: Fetcher, policy: &InstallPolicy) -> anyhow::Result<Fetcher> {
+pub(super) fn trusted(policy: &InstallPolicy) -> anyhow::Result<TrustedSigners> {
+    let mut trusted = TrustedSigners::default();
     for key in policy.signature_keys.iter().flatten() {
-        fetcher = fetcher.trust_key(key.parse().map_err(failed)?);
+        trusted = trusted.key(key.parse().map_err(invalid)?);
     }
     // Without the feature, bundles are noted as unverified whatever identity they have.
     #[cfg(feature = "sigstore")]
     {
         let mut roots = BTreeMap::new();
-        for trusted in policy.signature_identities.iter().flatten() {
-            fetcher = fetcher.trust_identity(identity(trusted, &mut roots)?);
+        for signer in policy.signature_identities.iter().flatten() {
+            trusted = trusted.identity(identity(signer, &mut roots)?);
         }
     }
-    Ok(fetcher)
+    Ok(trusted)
+}
+
+fn invalid(error: SignatureError) -> CommandError {
+    let code = InstallErrorKind::Signature.code();
+    CommandError::new(code, Exit::Denied, error.to_string())
 }
 
 #[cfg(feature = "sigstore")]
 fn identity(
-    trusted: &SignatureIdentity,
+    signer: &SignatureIdentity,
     roots: &mut BTreeMap<PathBuf, SigstoreRoot>,
 ) -> anyhow::Result<SigstoreIdentity> {
-    let identity: SigstoreIdentity = trusted.identity.parse().map_err(failed)?;
-    let Some(path) = &trusted.trusted_root else {
+    let identity: SigstoreIdentity = signer.identity.parse().map_err(invalid)?;
+    let Some(path) = &signer.trusted_root else {
         return Ok(identity);
     };
     let root = match roots.get(path) {

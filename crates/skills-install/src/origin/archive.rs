@@ -9,11 +9,11 @@ use std::time::Instant;
 
 use sha2::{Digest, Sha256};
 use skills_packages::{catch_panic, outside_guard};
+use skills_signature::{Signatures, Signer};
 
 use super::{Origin, VerifyFile, WantedPaths, skill_files};
 use crate::error::{InstallError, Refusal, Repr};
 use crate::file_digest::FileDigest;
-use crate::signature::{Signatures, Signer};
 use crate::staged_tree::{EntryKind, StagedTree, TreeNames, check_entries};
 use crate::{FetchLimits, TreePath};
 

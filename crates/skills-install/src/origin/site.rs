@@ -7,12 +7,13 @@ use std::fs::File;
 use std::path::{Path, PathBuf};
 
 use skills_discovery::SKILL_FILE;
+use skills_signature::{Signatures, Signer};
 use url::Url;
 
 use self::index::{EntryContent, IndexEntry, IndexProblem};
 use super::{Archive, Origin, VerifyFile};
 use crate::error::InstallError;
-use crate::signature::{SignatureRules, Signatures, Signer};
+use crate::signature::SignatureRules;
 use crate::staged_tree::StagedTree;
 use crate::web::{Client, check_status, failed};
 use crate::{FetchLimits, TreePath};

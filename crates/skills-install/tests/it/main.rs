@@ -24,8 +24,9 @@ mod install;
 mod lock_file;
 #[cfg(unix)]
 mod mcp;
-#[cfg(all(unix, feature = "signatures"))]
-mod minisign;
+#[cfg(unix)]
+#[path = "../../../skills-signature/tests/it/minisign_signer.rs"]
+mod minisign_signer;
 #[cfg(unix)]
 mod oci;
 #[cfg(unix)]
@@ -34,7 +35,8 @@ mod publish;
 #[cfg(unix)]
 mod signature;
 #[cfg(all(unix, feature = "sigstore"))]
-mod sigstore;
+#[path = "../../../skills-signature/tests/it/sigstore_instance.rs"]
+mod sigstore_instance;
 #[cfg(unix)]
 mod site;
 mod source;

@@ -6,7 +6,6 @@ use crate::fixture::{Fixture, fetcher, words};
 
 #[cfg(feature = "sigstore")]
 mod sigstore;
-#[cfg(feature = "signatures")]
 mod trusted;
 
 #[test]
@@ -19,6 +18,10 @@ fn without_a_trusted_key_a_required_signature_refuses_every_skill() {
         .add_with(&fetcher().require_signature(), "./source")
         .unwrap_err();
     assert_eq!(error.kind(), InstallErrorKind::Signature, "{error}");
+    assert_eq!(
+        error.to_string(),
+        "skill `a` has no signature of a trusted key or identity"
+    );
     assert!(fixture.states().is_empty());
     // Text that is not a signature is ignored.
     fixture.add("./source").unwrap();
@@ -28,17 +31,14 @@ fn without_a_trusted_key_a_required_signature_refuses_every_skill() {
     assert_eq!(signer, "unsigned");
 }
 
-/// What is known of a bundle without its parser.
 #[cfg(not(feature = "sigstore"))]
-const BUNDLE: &str = r#"{"mediaType": "application/vnd.dev.sigstore.bundle.v0.3+json"}"#;
-
-#[cfg(all(feature = "signatures", not(feature = "sigstore")))]
 #[test]
 fn a_bundle_that_this_build_cannot_verify_is_noted_and_satisfies_no_rule() {
     let fixture = Fixture::new();
-    fixture
-        .skill("source/a", "")
-        .file("source/a.sigstore.json", BUNDLE);
+    fixture.skill("source/a", "").file(
+        "source/a.sigstore.json",
+        r#"{"mediaType": "application/vnd.dev.sigstore.bundle.v0.3+json"}"#,
+    );
     let error = fixture
         .add_with(&fetcher().require_signature(), "./source")
         .unwrap_err();
@@ -60,18 +60,6 @@ fn a_bundle_that_this_build_cannot_verify_is_noted_and_satisfies_no_rule() {
     std::fs::remove_file(fixture.path("source/a.sigstore.json")).unwrap();
     let (_, plan) = fixture.plan("./source").unwrap();
     assert!(plan.changes()[0].needs_person());
-}
-
-#[cfg(not(feature = "signatures"))]
-#[test]
-fn without_the_feature_a_required_signature_refuses_a_bundle() {
-    let fixture = Fixture::new();
-    fixture
-        .skill("source/a", "")
-        .file("source/a.sigstore.json", BUNDLE);
-    let required = fetcher().require_signature();
-    let error = fixture.add_with(&required, "./source").unwrap_err();
-    assert_eq!(error.kind(), InstallErrorKind::Signature);
 }
 
 #[test]

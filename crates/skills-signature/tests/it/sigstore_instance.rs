@@ -1,6 +1,7 @@
 //! An instance of Sigstore for tests: a certificate authority, a log of certificates and a log of
 //! signatures, with keys of their own.
 
+#[path = "sigstore_instance/der.rs"]
 mod der;
 
 use base64::Engine;
@@ -9,7 +10,7 @@ use ring::rand::SystemRandom;
 use ring::signature::{ECDSA_P256_SHA256_ASN1_SIGNING, EcdsaKeyPair, KeyPair};
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
-use skills_install::SigstoreRoot;
+use skills_signature::SigstoreRoot;
 
 use self::der::Certificate;
 
@@ -23,7 +24,7 @@ const IN_TOTO: &str = "application/vnd.in-toto+json";
 pub(crate) struct Instance {
     authority: Key,
     certificate_log: Key,
-    signature_log: Key,
+    pub(crate) signature_log: Key,
 }
 
 /// Who signs, and when that is logged.
@@ -34,7 +35,7 @@ pub(crate) struct Identity<'a> {
     pub(crate) logged_at: i64,
 }
 
-struct Key(EcdsaKeyPair);
+pub(crate) struct Key(EcdsaKeyPair);
 
 impl Instance {
     pub(crate) fn new() -> Self {
@@ -43,12 +44,6 @@ impl Instance {
             certificate_log: Key::new(),
             signature_log: Key::new(),
         }
-    }
-
-    /// Uses the log of signatures of another instance.
-    pub(crate) fn with_signature_log(mut self, other: Self) -> Self {
-        self.signature_log = other.signature_log;
-        self
     }
 
     pub(crate) fn root(&self) -> SigstoreRoot {

@@ -7,8 +7,7 @@ use sigstore_verify::types::{Bundle, SignatureContent, Statement};
 use sigstore_verify::{VerificationPolicy, Verifier};
 
 use super::{SCHEME, SigstoreIdentity, SigstoreRoot, is_bundle, without_reference};
-use crate::error::{InstallError, Repr};
-use crate::signature::{Signed, Signer, UnverifiedReason};
+use crate::{Content, SignatureError, Signer, UnverifiedReason};
 
 /// The statements that say of content where it was made, which is a signature of it. Others can say
 /// anything, for example that a check of the content failed.
@@ -27,23 +26,16 @@ struct Claim {
 ///
 /// Only bundles that claim a trusted identity are verified: another one can be of another instance of
 /// Sigstore, whose keys are not known.
-pub(in crate::signature) fn verify(
+pub(crate) fn verify(
     identities: &[SigstoreIdentity],
-    name: &str,
     text: &str,
-    signed: &mut Signed<'_>,
-) -> Result<Option<Signer>, InstallError> {
-    let invalid = |problem: String| {
-        InstallError::from(Repr::Signature {
-            name: name.to_owned(),
-            problem,
-        })
-    };
+    content: &mut Content<'_>,
+) -> Result<Option<Signer>, SignatureError> {
     let is_strict = !identities.is_empty();
     let parsed = parse(text);
     let (bundle, claim) = match parsed {
         Ok(parsed) => parsed,
-        Err(problem) if is_strict => return Err(invalid(problem)),
+        Err(problem) if is_strict => return Err(SignatureError::not_valid(problem)),
         Err(_) => {
             return Ok(is_bundle(text).then(|| unverified(None, UnverifiedReason::NotTrusted)));
         }
@@ -60,13 +52,13 @@ pub(in crate::signature) fn verify(
     }
     let mut failure = None;
     for (identity, root) in with_roots(&trusted) {
-        match verify_by(root.verifier(), &bundle, &claim, signed) {
+        match verify_by(root.verifier(), &bundle, &claim, content) {
             Ok(()) => return Ok(Some(Signer::Verified(format!("{SCHEME}:{identity}")))),
             Err(problem) => failure = Some(problem),
         }
     }
     match failure {
-        Some(problem) => Err(invalid(problem)),
+        Some(problem) => Err(SignatureError::not_valid(problem)),
         None => Ok(Some(unverified(
             Some(&claim),
             UnverifiedReason::NoTrustedRoot,
@@ -96,18 +88,18 @@ fn verify_by(
     verifier: &Verifier,
     bundle: &Bundle,
     claim: &Claim,
-    signed: &mut Signed<'_>,
+    content: &mut Content<'_>,
 ) -> Result<(), String> {
     check_statement(bundle)?;
     // Certificate, log, time and signature. The identity is compared again, with its kind.
     let policy = VerificationPolicy::new(&claim.identity, &claim.issuer);
-    let verified = match signed {
-        Signed::File(file) => {
+    let verified = match content {
+        Content::File(file) => {
             let start = file.seek(SeekFrom::Start(0));
             start.map_err(|error| error.to_string())?;
             verifier.verify_reader(&mut **file, bundle, &policy)
         }
-        Signed::Statement(statement) => verifier.verify(statement.as_bytes(), bundle, &policy),
+        Content::Bytes(bytes) => verifier.verify(*bytes, bundle, &policy),
     };
     verified.map(|_| ()).map_err(|error| error.to_string())
 }
@@ -161,13 +153,13 @@ mod tests {
     use super::*;
 
     /// A bundle that cosign made with the public instance; see the `README.md` beside it.
-    const BUNDLE: &str = include_str!("../../../tests/fixtures/sigstore/blob.txt.sigstore.json");
+    const BUNDLE: &str = include_str!("../../tests/fixtures/sigstore/blob.txt.sigstore.json");
     const CONTENT: &str = "test content for cosign\n";
     const ISSUER: &str = "https://github.com/login/oauth";
 
-    fn signer(identities: &[SigstoreIdentity], content: &str) -> Result<Signer, InstallError> {
-        let mut signed = Signed::Statement(content);
-        Ok(verify(identities, "a", BUNDLE, &mut signed)?.unwrap())
+    fn signer(identities: &[SigstoreIdentity], content: &str) -> Result<Signer, SignatureError> {
+        let mut content = Content::Bytes(content.as_bytes());
+        Ok(verify(identities, BUNDLE, &mut content)?.unwrap())
     }
 
     #[test]

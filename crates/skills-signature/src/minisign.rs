@@ -9,8 +9,8 @@ use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use minisign_verify::{PublicKey, Signature};
 
-use super::{Signed, Signer, UnverifiedReason};
-use crate::error::{InstallError, Repr};
+use crate::error::{Repr, SignatureError};
+use crate::{Content, Signer, UnverifiedReason};
 
 /// What signers of minisign begin with.
 const SCHEME: &str = "minisign:";
@@ -20,17 +20,17 @@ const KEY_NUMBER: std::ops::Range<usize> = 2..10;
 /// A public key of minisign.
 ///
 /// It is parsed from the text of a key (`RW…`), or of a `minisign.pub` file. As text it is the key
-/// in its only spelling, and the signer in a lock file is `minisign:` and that text.
+/// in its only spelling, and the text of its signer is `minisign:` and that text.
 ///
 /// ```
-/// use skills_install::MinisignKey;
+/// use skills_signature::MinisignKey;
 ///
 /// let text = "RWQf6LRCGA9i53mlYecO4IzT51TGPpvWucNSCh1CBM0QTaLn73Y7GFO3";
 /// let key: MinisignKey = text.parse()?;
 /// assert_eq!(key.to_string(), text);
 /// assert_eq!(format!("untrusted comment: k\n{text}\n").parse::<MinisignKey>()?, key);
 /// assert!("RWQ".parse::<MinisignKey>().is_err());
-/// # Ok::<(), skills_install::InstallError>(())
+/// # Ok::<(), skills_signature::SignatureError>(())
 /// ```
 #[derive(Clone, PartialEq, Eq)]
 pub struct MinisignKey {
@@ -39,10 +39,12 @@ pub struct MinisignKey {
 }
 
 impl FromStr for MinisignKey {
-    type Err = InstallError;
+    type Err = SignatureError;
 
     fn from_str(text: &str) -> Result<Self, Self::Err> {
-        let invalid = || Repr::Key(text.chars().take(100).collect());
+        let invalid = || Repr::Key {
+            text: text.chars().take(100).collect(),
+        };
         let mut lines = text.lines().map(str::trim).filter(|line| {
             // The first line of a file.
             !line.is_empty() && !line.starts_with("untrusted comment:")
@@ -71,22 +73,15 @@ impl fmt::Debug for MinisignKey {
 
 /// Returns the key that verifies the signature, or else what the signature says about its key. Without
 /// any key, a signature that cannot be parsed counts as none.
-pub(super) fn verify(
+pub(crate) fn verify(
     keys: &[MinisignKey],
-    name: &str,
     text: &str,
-    signed: &mut Signed<'_>,
-) -> Result<Option<Signer>, InstallError> {
-    let invalid = |problem: &str| {
-        InstallError::from(Repr::Signature {
-            name: name.to_owned(),
-            problem: problem.to_owned(),
-        })
-    };
+    content: &mut Content<'_>,
+) -> Result<Option<Signer>, SignatureError> {
     let signature = match Signature::decode(text) {
         Ok(signature) => signature,
         Err(_) if keys.is_empty() => return Ok(None),
-        Err(error) => return Err(invalid(&error.to_string())),
+        Err(error) => return Err(SignatureError::not_valid(error)),
     };
     // Signatures name their key by eight bytes, which any signer can choose.
     let candidates: Vec<&MinisignKey> = keys
@@ -100,25 +95,24 @@ pub(super) fn verify(
             reason: UnverifiedReason::NotTrusted,
         }));
     }
-    let found = match signed {
-        Signed::File(file) => {
-            let found = verify_file(&candidates, &signature, file);
-            found.map_err(|error| invalid(&error.to_string()))?
+    let found = match content {
+        Content::File(file) => {
+            verify_file(&candidates, &signature, file).map_err(SignatureError::not_valid)?
         }
-        Signed::Statement(statement) => candidates.into_iter().find(|key| {
-            key.key
-                .verify(statement.as_bytes(), &signature, false)
-                .is_ok()
-        }),
+        Content::Bytes(bytes) => candidates
+            .into_iter()
+            .find(|key| key.key.verify(bytes, &signature, false).is_ok()),
     };
     match found {
         Some(key) => Ok(Some(Signer::Verified(format!("{SCHEME}{key}")))),
-        None => Err(invalid("it is not valid for this content")),
+        None => Err(SignatureError::not_valid(
+            "it is not valid for this content",
+        )),
     }
 }
 
 /// Returns the name of the key of a verified signer, `minisign:KEY`, as an unverified signer has it.
-pub(super) fn key_name(signer: &str) -> Option<String> {
+pub(crate) fn key_name(signer: &str) -> Option<String> {
     name_of_number(signer.strip_prefix(SCHEME)?)
 }
 

@@ -2,25 +2,18 @@
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
-use rustls::SignatureScheme;
-use rustls::crypto::ring::sign::any_eddsa_type;
-use rustls::pki_types::{PrivateKeyDer, PrivatePkcs8KeyDer};
-use rustls::sign::SigningKey;
+use ring::signature::{Ed25519KeyPair, KeyPair};
 
 /// A key that is made of one byte.
 pub(crate) struct Signer {
-    key: std::sync::Arc<dyn SigningKey>,
+    key: Ed25519KeyPair,
     id: [u8; 8],
 }
 
 impl Signer {
     pub(crate) fn new(seed: u8) -> Self {
-        // An Ed25519 key in PKCS #8 is this header and 32 bytes.
-        let mut der = hex::decode("302e020100300506032b657004220420").unwrap();
-        der.extend([seed; 32]);
-        let der = PrivateKeyDer::Pkcs8(PrivatePkcs8KeyDer::from(der));
         Self {
-            key: any_eddsa_type(&PrivatePkcs8KeyDer::from(der.secret_der().to_vec())).unwrap(),
+            key: Ed25519KeyPair::from_seed_unchecked(&[seed; 32]).unwrap(),
             id: [seed; 8],
         }
     }
@@ -32,26 +25,21 @@ impl Signer {
     }
 
     pub(crate) fn public_key(&self) -> String {
-        let spki = self.key.public_key().unwrap();
-        let key = &spki.as_ref()[spki.as_ref().len() - 32..];
+        let key = self.key.public_key().as_ref();
         STANDARD.encode([b"Ed".as_slice(), &self.id, key].concat())
     }
 
     pub(crate) fn sign(&self, content: impl AsRef<[u8]>) -> String {
-        let signature = self.sign_bytes(&blake2b(content.as_ref()));
+        let signature = self.key.sign(&blake2b(content.as_ref()));
         let comment = "timestamp:0";
-        let global = self.sign_bytes(&[&signature, comment.as_bytes()].concat());
-        let signature = [b"ED".as_slice(), &self.id, &signature].concat();
+        let global = [signature.as_ref(), comment.as_bytes()].concat();
+        let global = self.key.sign(&global);
+        let signature = [b"ED".as_slice(), &self.id, signature.as_ref()].concat();
         format!(
             "untrusted comment: signature\n{}\ntrusted comment: {comment}\n{}\n",
             STANDARD.encode(signature),
             STANDARD.encode(global)
         )
-    }
-
-    fn sign_bytes(&self, bytes: &[u8]) -> Vec<u8> {
-        let signer = self.key.choose_scheme(&[SignatureScheme::ED25519]).unwrap();
-        signer.sign(bytes).unwrap()
     }
 }
 

@@ -1,0 +1,80 @@
+//! The keys and identities that are trusted.
+
+use std::fs::File;
+
+#[cfg(feature = "sigstore")]
+use crate::SigstoreIdentity;
+use crate::signatures::SignatureKind;
+use crate::{MinisignKey, SignatureError, Signatures, Signer, minisign, sigstore};
+
+/// The keys and identities whose signatures are verified; by default none.
+#[derive(Debug, Clone, Default)]
+pub struct TrustedSigners {
+    keys: Vec<MinisignKey>,
+    #[cfg(feature = "sigstore")]
+    identities: Vec<SigstoreIdentity>,
+}
+
+/// What is signed.
+#[derive(Debug)]
+pub enum Content<'a> {
+    /// All bytes.
+    Bytes(&'a [u8]),
+    /// A file, which is read from its start, once for each signature. Bundles of Sigstore with a key
+    /// of RSA or Ed25519 cannot be verified for it.
+    File(&'a mut File),
+}
+
+impl TrustedSigners {
+    /// Also trusts a key.
+    #[must_use]
+    pub fn key(mut self, key: MinisignKey) -> Self {
+        self.keys.push(key);
+        self
+    }
+
+    /// Also trusts an identity of Sigstore. Without a [`SigstoreRoot`](crate::SigstoreRoot) its
+    /// bundles are not verified.
+    #[cfg(feature = "sigstore")]
+    #[must_use]
+    pub fn identity(mut self, identity: SigstoreIdentity) -> Self {
+        self.identities.push(identity);
+        self
+    }
+
+    /// Returns true if no signer is trusted.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        #[cfg(feature = "sigstore")]
+        if !self.identities.is_empty() {
+            return false;
+        }
+        self.keys.is_empty()
+    }
+
+    /// Returns the signer, if a signature can be read. Of two signers a verified one comes first, then
+    /// that of minisign.
+    ///
+    /// # Errors
+    /// Fails if a signature of a trusted signer is not valid, also if another one is. With a trusted
+    /// signer of its kind, a signature that cannot be parsed is an error, too.
+    pub fn verify(
+        &self,
+        signatures: &Signatures,
+        mut content: Content<'_>,
+    ) -> Result<Option<Signer>, SignatureError> {
+        let minisign = match signatures.get(SignatureKind::Minisign) {
+            Some(text) => minisign::verify(&self.keys, text, &mut content)?,
+            None => None,
+        };
+        let bundle = signatures.get(SignatureKind::Sigstore);
+        #[cfg(feature = "sigstore")]
+        let sigstore = match bundle {
+            Some(text) => sigstore::verify(&self.identities, text, &mut content)?,
+            None => None,
+        };
+        #[cfg(not(feature = "sigstore"))]
+        let sigstore = bundle.and_then(sigstore::note);
+        Ok(Signer::stronger(minisign, sigstore))
+    }
+}
