@@ -4,7 +4,6 @@ use std::fs::File;
 
 #[cfg(feature = "sigstore")]
 use crate::SigstoreIdentity;
-use crate::signatures::SignatureKind;
 use crate::{MinisignKey, SignatureError, Signatures, Signer, minisign, sigstore};
 
 /// The keys and identities whose signatures are verified; by default none.
@@ -63,18 +62,17 @@ impl TrustedSigners {
         signatures: &Signatures,
         mut content: Content<'_>,
     ) -> Result<Option<Signer>, SignatureError> {
-        let minisign = match signatures.get(SignatureKind::Minisign) {
+        let minisign = match &signatures.minisign {
             Some(text) => minisign::verify(&self.keys, text, &mut content)?,
             None => None,
         };
-        let bundle = signatures.get(SignatureKind::Sigstore);
         #[cfg(feature = "sigstore")]
-        let sigstore = match bundle {
+        let sigstore = match &signatures.sigstore {
             Some(text) => sigstore::verify(&self.identities, text, &mut content)?,
             None => None,
         };
         #[cfg(not(feature = "sigstore"))]
-        let sigstore = bundle.and_then(sigstore::note);
+        let sigstore = signatures.sigstore.as_deref().and_then(sigstore::note);
         Ok(Signer::stronger(minisign, sigstore))
     }
 }

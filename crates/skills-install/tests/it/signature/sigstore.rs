@@ -84,19 +84,6 @@ fn a_bundle_of_a_trusted_identity_is_verified_and_locked() {
         assert!(!fixture.path("skills/a.sigstore.json").exists());
         assert_eq!(fixture.states(), ["a unchanged"]);
     }
-    // The former name of the file, and an email address.
-    let person = Identity {
-        name: "ada@example.com",
-        ..RELEASE
-    };
-    let fixture = signed_skill(&instance, person);
-    let bundle = fixture.read("source/a.sigstore.json");
-    std::fs::remove_file(fixture.path("source/a.sigstore.json")).unwrap();
-    fixture.file("source/a.sigstore", bundle);
-    let trusted = format!("{ISSUER} ada@example.com");
-    let required = trusting(&root, &[&trusted]).require_signature();
-    fixture.add_with(&required, "./source").unwrap();
-    assert_eq!(signer_of(&fixture, "a"), format!("sigstore:{trusted}"));
 }
 
 #[test]
