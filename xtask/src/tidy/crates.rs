@@ -67,7 +67,7 @@ const CRATES: &[(&str, usize, &[&str])] = &[
         5_900,
         &["skills-policy", "skills-sandbox", "skills-threads"],
     ),
-    ("skills-egress", 2_900, &["skills-policy", "skills-threads"]),
+    ("skills-egress", 3_100, &["skills-policy", "skills-threads"]),
     ("skills-seccomp", 1_000, &[]),
     (
         "skills-sandbox-wasm",
