@@ -14,6 +14,7 @@ const PORTABLE_CRATES: &[&str] = &[
     "host-text-only",
     "skills-audit",
     "skills-build",
+    "skills-client-config",
     "skills-clients",
     "skills-discovery",
     "skills-egress",

@@ -6,6 +6,7 @@ use std::io;
 
 use clap::error::{ContextKind, ContextValue};
 use serde_json::{Value, json};
+use skills_client_config::{ConfigError, EditError};
 use skills_runtime::{ErrorKind, RuntimeError, SandboxError, SandboxErrorKind};
 
 use skills_store::trusted_file::TrustError;
@@ -118,12 +119,17 @@ impl CommandError {
 
     /// Converts any error of a command.
     fn from_any(error: &anyhow::Error) -> Self {
-        let known = match (error.downcast_ref::<Self>(), error.downcast_ref()) {
-            (Some(known), _) => known.clone(),
-            (None, Some(error)) => Self::from(error),
+        let known = if let Some(known) = error.downcast_ref::<Self>() {
+            known.clone()
+        } else if let Some(error) = error.downcast_ref::<RuntimeError>() {
+            Self::from(error)
+        } else if let Some(error) = error.downcast_ref::<ConfigError>() {
+            Self::from(error)
+        } else if error.is::<TrustError>() {
             // As for other errors of files that the user wrote.
-            _ if error.is::<TrustError>() => Self::input(""),
-            _ => Self::new("io", Exit::Failed, ""),
+            Self::input("")
+        } else {
+            Self::new("io", Exit::Failed, "")
         };
         let untrusted = error.chain().find_map(TrustError::find);
         let known = if needs_process(error) {
@@ -174,6 +180,31 @@ impl From<&RuntimeError> for CommandError {
             help: help(error),
             suggestion: suggestion(error),
             ..Self::new(code, runtime_exit(error), error.to_string())
+        }
+    }
+}
+
+impl From<&ConfigError> for CommandError {
+    fn from(error: &ConfigError) -> Self {
+        let message = error.to_string();
+        match error {
+            ConfigError::NoProjectConfig { .. } => {
+                Self::input(message).with_help("register without `--project`")
+            }
+            ConfigError::Unusable {
+                error: EditError::UnsupportedLayout,
+                ..
+            } => {
+                Self::input(message).with_help("nothing was written; add the entry in your editor")
+            }
+            ConfigError::Unusable { .. } => {
+                Self::input(message).with_help("nothing was written; fix the file or move it away")
+            }
+            ConfigError::Project { .. }
+            | ConfigError::Changed { .. }
+            | ConfigError::Busy { .. }
+            | ConfigError::Write { .. } => Self::new("io", Exit::Failed, message),
+            _ => Self::input(message),
         }
     }
 }

@@ -5,17 +5,10 @@ use std::path::Path;
 
 /// Creates a directory with mode 0700, with its parents.
 pub(crate) fn create_private_dir(directory: &Path) -> io::Result<()> {
-    create_dir_with_mode(directory, 0o700)
-}
-
-/// Creates a directory and its parents with a mode, which the umask restricts.
-pub(crate) fn create_dir_with_mode(directory: &Path, mode: u32) -> io::Result<()> {
     let mut builder = std::fs::DirBuilder::new();
     builder.recursive(true);
     #[cfg(unix)]
-    std::os::unix::fs::DirBuilderExt::mode(&mut builder, mode);
-    #[cfg(not(unix))]
-    let _ = mode;
+    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
     builder.create(directory)
 }
 

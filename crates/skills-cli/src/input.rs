@@ -4,7 +4,7 @@
     reason = "a file from the command line is not a file of a skill"
 )]
 
-use std::fs::{File, Metadata, OpenOptions};
+use std::fs::{File, OpenOptions};
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
@@ -95,20 +95,11 @@ fn read_all(reader: impl Read) -> anyhow::Result<String> {
 
 /// Reads a regular file of at most `max_bytes` bytes. Does not block: a pipe is rejected.
 pub(crate) fn read_bytes(path: &Path, max_bytes: u64) -> anyhow::Result<Vec<u8>> {
-    Ok(read_bytes_and_metadata(path, max_bytes)?.0)
-}
-
-/// Reads a regular file like [`read_bytes`], with its metadata from just before.
-pub(crate) fn read_bytes_and_metadata(
-    path: &Path,
-    max_bytes: u64,
-) -> anyhow::Result<(Vec<u8>, Metadata)> {
     let shown = path.display();
     let failed = || CommandError::input(format!("cannot read `{shown}`"));
     let file = open_file(path).with_context(failed)?;
     // Of the open file and not of the path, which can refer to another file by now.
-    let metadata = file.metadata().with_context(failed)?;
-    if !metadata.is_file() {
+    if !file.metadata().with_context(failed)?.is_file() {
         let message = format!("`{shown}` is not a regular file");
         return Err(CommandError::input(message).into());
     }
@@ -121,7 +112,7 @@ pub(crate) fn read_bytes_and_metadata(
         let message = format!("`{shown}` is larger than {max_bytes} bytes");
         return Err(CommandError::input(message).into());
     }
-    Ok((bytes, metadata))
+    Ok(bytes)
 }
 
 /// Reads a regular UTF-8 file like [`read_bytes`].

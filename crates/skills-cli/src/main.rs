@@ -17,14 +17,6 @@
 mod approver;
 mod async_runtime;
 mod cli;
-#[cfg_attr(
-    not(feature = "mcp"),
-    allow(
-        dead_code,
-        unused_imports,
-        reason = "only the configured servers are read"
-    )
-)]
 mod client_config;
 mod commands;
 mod containers;

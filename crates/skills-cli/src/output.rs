@@ -205,8 +205,8 @@ pub(crate) fn has_one_stream() -> bool {
 #[cfg(unix)]
 fn is_one_file() -> bool {
     let streams = (
-        rustix::fs::fstat(io::stdout()),
-        rustix::fs::fstat(io::stderr()),
+        nix::sys::stat::fstat(io::stdout()),
+        nix::sys::stat::fstat(io::stderr()),
     );
     // The types of the fields differ between systems.
     matches!(streams, (Ok(out), Ok(err)) if out.st_dev == err.st_dev && out.st_ino == err.st_ino)

@@ -1,5 +1,7 @@
 //! One row of the table.
 
+use crate::server_format::ServerFormat;
+
 /// Where one client keeps skills and configuration. All paths are relative and separated by `/`.
 #[derive(Debug)]
 #[non_exhaustive]
@@ -8,9 +10,14 @@ pub struct Client {
     pub id: &'static str,
     /// Product name.
     pub title: &'static str,
-    /// Its own roots of skills. Which roots it scans in which order, those of other clients
-    /// included, is in constants such as [`CODEX_ROOTS`](crate::CODEX_ROOTS).
+    /// The full product name, if the title is a short form.
+    pub full_name: Option<&'static str>,
+    /// Its own roots of skills.
     pub roots: &'static [Root],
+    /// The roots that it scans, those of other clients included; empty if that is not known. The
+    /// order matters where a client lets the first or the last root win. Codex keeps all skills, so
+    /// there it only decides which root a directory belongs to.
+    pub scanned: &'static [Root],
     /// The user's configuration of MCP servers. The first file that exists is used, else the first.
     pub user_config: &'static [ConfigFile],
     /// The project's configuration of MCP servers, below its root, in the same order.
@@ -18,6 +25,8 @@ pub struct Client {
     /// Further files and directories with settings, hooks, instructions or state, in a project or in
     /// a home directory.
     pub settings: &'static [&'static str],
+    /// How it stores its MCP servers; `None` if that is not known.
+    pub servers: Option<ServerFormat>,
 }
 
 /// A directory with skills.
@@ -142,6 +151,19 @@ impl Root {
 }
 
 impl Client {
+    /// A client of which nothing is known.
+    pub(crate) const EMPTY: Self = Self {
+        id: "",
+        title: "",
+        full_name: None,
+        roots: &[],
+        scanned: &[],
+        user_config: &[],
+        project_config: &[],
+        settings: &[],
+        servers: None,
+    };
+
     /// Returns the paths in a project or a home directory that belong to the client, on any system.
     pub fn protected_paths(&self) -> impl Iterator<Item = String> {
         let roots = self.roots.iter().filter_map(Root::protected_path);

@@ -1,14 +1,15 @@
 //! The table of clients: where each keeps skills and configuration, as data.
 //!
 //! Three crates that may not depend on each other need the same facts: `skills-discovery` scans
-//! the roots of skills, `skills-policy` keeps programs from writing them, and the command edits the
-//! configuration of MCP servers. With a table each, a file that one of them writes would not be
-//! protected by the other.
+//! the roots of skills, `skills-policy` keeps programs from writing them, and
+//! `skills-client-config` edits the configuration of MCP servers. With a table each, a file that one
+//! of them writes would not be protected by the other.
 //!
 //! ```text
-//! CLIENTS --roots-------> universal_roots, for a scan
-//!         --config------> files that a registration of a server writes
-//!         --all of them-> protected_paths, which no wider grant makes writable
+//! CLIENTS --roots-----------> universal_roots, for a scan
+//!         --scanned---------> the scan of one client
+//!         --config, servers-> files that a registration of a server writes, and its entry in them
+//!         --all of them-----> protected_paths, which no wider grant makes writable
 //! ```
 //!
 //! The crate is data: it reads no file and no variable, and knows neither skills nor policy.
@@ -21,14 +22,13 @@
 
 mod client;
 mod scan_order;
+mod server_format;
 mod table;
 
 pub use client::{Client, ConfigBase, ConfigFile, Root, RootBase, RootScope};
-pub use scan_order::{
-    CLAUDE_ROOTS, CODEX_ROOTS, COPILOT_ROOTS, GEMINI_ROOTS, GOOSE_ROOTS, OPENCLAW_ROOTS,
-    OPENCODE_ROOTS, universal_roots,
-};
-pub use table::*;
+pub use scan_order::universal_roots;
+pub use server_format::{ConfigLanguage, DefaultValue, Expansion, ServerField, ServerFormat};
+pub use table::CLIENTS;
 
 use std::collections::BTreeSet;
 
@@ -36,9 +36,9 @@ use std::collections::BTreeSet;
 /// a program that can write there decides what a client executes or trusts at its next start.
 #[must_use]
 pub fn protected_paths() -> BTreeSet<String> {
-    let own = CLIENTS.iter().flat_map(|client| client.protected_paths());
+    let own = CLIENTS.iter().flat_map(Client::protected_paths);
     // Some clients scan directories of former versions, which are in no row of their own.
-    let scanned = scan_order::ALL.iter().copied().flatten();
+    let scanned = CLIENTS.iter().flat_map(|client| client.scanned);
     own.chain(scanned.filter_map(Root::protected_path))
         .collect()
 }

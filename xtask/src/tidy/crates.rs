@@ -15,11 +15,16 @@ const CRATES: &[(&str, usize, &[&str])] = &[
     ("skills-script", 7_600, &["skills-manifest"]),
     // Data without dependencies: discovery, policy and the command need the same table of clients,
     // and none of them may depend on another.
-    ("skills-clients", 900, &[]),
+    ("skills-clients", 1_200, &[]),
     (
         "skills-discovery",
         9_600,
         &["skills-clients", "skills-manifest", "skills-threads"],
+    ),
+    (
+        "skills-client-config",
+        3_000,
+        &["skills-clients", "skills-manifest"],
     ),
     ("skills-lint", 3_900, &["skills-manifest"]),
     (
@@ -146,10 +151,10 @@ const CRATES: &[(&str, usize, &[&str])] = &[
     ("skills-mcp", 7_300, &["skills-tools", "skills-threads"]),
     (
         "skills-cli",
-        22_200,
+        19_500,
         &[
             "skills-build",
-            "skills-clients",
+            "skills-client-config",
             "skills-install",
             "skills-lint",
             "skills-mcp",

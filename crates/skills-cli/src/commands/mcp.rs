@@ -1,6 +1,7 @@
 //! `skills mcp`: the MCP server and its registration with clients.
 
 mod add_servers;
+mod client_edit;
 #[cfg(feature = "mcp-http")]
 mod http;
 mod install;

@@ -9,17 +9,12 @@ use crate::Scope;
 
 /// Returns the roots of a client, in the order in which it scans them.
 pub(super) fn for_profile(profile: ClientProfile) -> Vec<ClientRoot> {
-    let scanned = match profile {
-        ClientProfile::Universal => return skills_clients::universal_roots().collect(),
-        ClientProfile::Codex => skills_clients::CODEX_ROOTS,
-        ClientProfile::Claude => skills_clients::CLAUDE_ROOTS,
-        ClientProfile::OpenClaw => skills_clients::OPENCLAW_ROOTS,
-        ClientProfile::Gemini => skills_clients::GEMINI_ROOTS,
-        ClientProfile::Copilot => skills_clients::COPILOT_ROOTS,
-        ClientProfile::Goose => skills_clients::GOOSE_ROOTS,
-        ClientProfile::OpenCode => skills_clients::OPENCODE_ROOTS,
-    };
-    scanned.to_vec()
+    if profile == ClientProfile::Universal {
+        return skills_clients::universal_roots().collect();
+    }
+    let mut clients = skills_clients::CLIENTS.iter();
+    let client = clients.find(|client| client.id == profile.as_str());
+    client.map_or(Vec::new(), |client| client.scanned.to_vec())
 }
 
 /// Returns the scope of a root, in the terms of this crate.

@@ -1,17 +1,19 @@
 //! `skills mcp add-servers`: adds the MCP servers that skills require to a client.
 
+use std::collections::BTreeSet;
+
 use clap::Args;
 use serde_json::{Value, json};
-use skills_runtime::prompt::{
-    InstalledServers, MissingRequirements, MissingServer, RequirementSession,
-};
-use skills_runtime::{Entry, SkillRuntime};
-
-use crate::approver::{self, Confirmation};
-use crate::client_config::{
-    Client, ConfigTarget, Consent, EditStatus, EntryChange, EntryOrigin, Proposal, Scope,
+use skills_client_config::{
+    ConfigScope, ConfigTarget, Consent, EntryChange, EntryOrigin, Proposal, ServerClient,
     ServerEntry, Transport, configured_servers,
 };
+use skills_runtime::prompt::{MissingRequirements, MissingServer, RequirementSession};
+use skills_runtime::{Entry, SkillRuntime};
+
+use super::client_edit::{self, EditStatus};
+use crate::approver::{self, Confirmation};
+use crate::client_config::{client_environment, client_parser};
 use crate::context::Context;
 use crate::error::CommandError;
 use crate::exit::Exit;
@@ -32,8 +34,8 @@ const MAX_NAME_CHARS: usize = 64;
 #[derive(Debug, Args)]
 pub(crate) struct AddServers {
     /// Client to configure
-    #[arg(long, value_enum, value_name = "CLIENT")]
-    client: Client,
+    #[arg(long, value_parser = client_parser(), value_name = "CLIENT")]
+    client: ServerClient,
 
     /// Write the project's configuration instead of the user's
     #[arg(long)]
@@ -72,9 +74,7 @@ impl AddServers {
         let required = self.required_servers(&runtime, output)?;
         let plan = self.plan(required, context)?;
         let target = &plan.target;
-        let proposal = target
-            .propose()
-            .inspect_err(|_| target.show_manual_entries(output))?;
+        let proposal = client_edit::propose(target, output)?;
         if proposal.is_unchanged() {
             return plan.report(EditStatus::Unchanged, &proposal, output);
         }
@@ -91,7 +91,7 @@ impl AddServers {
                 return plan.report(EditStatus::Unanswered, &proposal, output);
             }
         };
-        let (status, written) = target.write(agreed, &context.environment)?;
+        let (status, written) = client_edit::write(target, agreed, &context.environment)?;
         plan.report(status, &written, output)
     }
 
@@ -144,8 +144,12 @@ impl AddServers {
     }
 
     fn plan(&self, required: Vec<MissingServer>, context: &Context) -> anyhow::Result<Plan> {
-        let (client, environment) = (self.client, &context.environment);
-        let scope = client.scope(self.project)?;
+        let client = self.client;
+        let scope = if self.project {
+            client.project_scope()?
+        } else {
+            ConfigScope::User
+        };
         let mut entries = Vec::new();
         let mut servers = Vec::new();
         let mut rejected = Vec::new();
@@ -159,11 +163,12 @@ impl AddServers {
             }
         }
         // The client has the servers of the user in each project.
+        let environment = client_environment(client, &context.environment);
         let others = match scope {
-            Scope::User => InstalledServers::default(),
-            Scope::Project => configured_servers(client, Scope::User, environment),
+            ConfigScope::User => BTreeSet::new(),
+            ConfigScope::Project => configured_servers(client, ConfigScope::User, &environment),
         };
-        let target = ConfigTarget::find(client, scope, entries, environment)?;
+        let target = ConfigTarget::find(client, scope, entries, &environment)?;
         Ok(Plan {
             target: target.keep_existing(others),
             servers,
@@ -314,7 +319,7 @@ impl Plan {
 }
 
 /// Returns the entry for a server of a skill, or why the client cannot have it.
-fn entry_for(client: Client, required: &MissingServer) -> Result<ServerEntry, String> {
+fn entry_for(client: ServerClient, required: &MissingServer) -> Result<ServerEntry, String> {
     let server = &required.server;
     let title = client.title();
     let locator = server.locator.clone();
@@ -327,7 +332,7 @@ fn entry_for(client: Client, required: &MissingServer) -> Result<ServerEntry, St
             command: locator,
             arguments: Vec::new(),
         }
-    } else if client.spec().http.is_empty() {
+    } else if !client.supports_urls() {
         return Err(format!(
             "{title} has no known entry for a URL; add {locator} there"
         ));
@@ -345,8 +350,8 @@ fn entry_for(client: Client, required: &MissingServer) -> Result<ServerEntry, St
 }
 
 /// Returns a name that the client accepts: letters, digits, `-` and `_`.
-fn entry_name(client: Client, name: &str) -> String {
-    let separator = client.spec().separator;
+fn entry_name(client: ServerClient, name: &str) -> String {
+    let separator = client.separator();
     let is_plain =
         |c: char| (c.is_ascii_alphanumeric() || matches!(c, '-' | '_')) && separator != Some(c);
     let plain: String = name

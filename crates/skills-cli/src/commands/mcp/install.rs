@@ -5,12 +5,14 @@ use std::path::PathBuf;
 use anyhow::bail;
 use clap::{ArgMatches, Args};
 use serde_json::json;
-
-use crate::approver::{self, Confirmation};
-use crate::client_config::{
-    Client, ConfigTarget, Consent, EditStatus, EntryChange, EntryOrigin, Proposal, Scope,
-    ServerEntry, Transport, current_program,
+use skills_client_config::{
+    ConfigScope, ConfigTarget, Consent, EntryChange, EntryOrigin, Proposal, ServerClient,
+    ServerEntry, Transport,
 };
+
+use super::client_edit::{self, EditStatus};
+use crate::approver::{self, Confirmation};
+use crate::client_config::{client_environment, client_parser};
 use crate::context::Context;
 use crate::error::{CommandError, usage_message};
 use crate::exit::Exit;
@@ -27,8 +29,8 @@ use crate::output::Output;
 #[derive(Debug, Args)]
 pub(crate) struct Install {
     /// Client to register with
-    #[arg(long, value_enum, value_name = "CLIENT")]
-    client: Client,
+    #[arg(long, value_parser = client_parser(), value_name = "CLIENT")]
+    client: ServerClient,
 
     /// Write the project's configuration instead of the user's
     #[arg(long)]
@@ -93,9 +95,7 @@ impl Install {
         self.reject_misplaced_options(&context.options)?;
         let target = self.target(context)?;
         let output = context.output;
-        let proposal = target
-            .propose()
-            .inspect_err(|_| target.show_manual_entries(output))?;
+        let proposal = client_edit::propose(&target, output)?;
         if proposal.is_unchanged() {
             return report(&target, EditStatus::Unchanged, &proposal, output);
         }
@@ -119,7 +119,7 @@ impl Install {
             }
         };
         // The report shows what was written, which can differ from the proposal in its position.
-        let (status, proposal) = target.write(agreed, &context.environment)?;
+        let (status, proposal) = client_edit::write(&target, agreed, &context.environment)?;
         report(&target, status, &proposal, output)
     }
 
@@ -148,16 +148,19 @@ impl Install {
     }
 
     fn target(&self, context: &Context) -> anyhow::Result<ConfigTarget> {
-        let environment = &context.environment;
         let (client, title) = (self.client, self.client.title());
-        let separator = client.spec().separator;
+        let separator = client.separator();
         if let Some(separator) = separator.filter(|separator| self.name.contains(*separator)) {
             bail!(CommandError::input(format!(
                 "invalid server name `{}`: {title} does not support `{separator}`; use `-`",
                 self.name
             )));
         }
-        let scope = client.scope(self.project)?;
+        let scope = if self.project {
+            client.project_scope()?
+        } else {
+            ConfigScope::User
+        };
         let transport = match &self.http {
             Some(url) => self.http_transport(url)?,
             None => self.stdio_transport(scope, context)?,
@@ -167,11 +170,17 @@ impl Install {
             transport,
             origin: EntryOrigin::ThisProgram,
         };
-        ConfigTarget::find(client, scope, vec![entry], environment)
+        let environment = client_environment(client, &context.environment);
+        Ok(ConfigTarget::find(
+            client,
+            scope,
+            vec![entry],
+            &environment,
+        )?)
     }
 
     fn http_transport(&self, url: &str) -> anyhow::Result<Transport> {
-        if self.client.spec().http.is_empty() {
+        if !self.client.supports_urls() {
             let title = self.client.title();
             let message = format!("cannot register a URL: {title} replaces no variable in headers");
             // An entry with the token would be readable in a file that is shared or backed up.
@@ -183,8 +192,8 @@ impl Install {
         })
     }
 
-    fn stdio_transport(&self, scope: Scope, context: &Context) -> anyhow::Result<Transport> {
-        let command = current_program()?;
+    fn stdio_transport(&self, scope: ConfigScope, context: &Context) -> anyhow::Result<Transport> {
+        let command = client_edit::current_program()?;
         // The client would start another program than the one that was shown.
         if self.client.expands(&command) {
             let title = self.client.title();
@@ -201,7 +210,7 @@ impl Install {
 
     /// Returns the options for the workspace of the entry. Without any, the server works on the
     /// directory in which the client starts it.
-    fn workspace_arguments(&self, scope: Scope) -> anyhow::Result<Vec<String>> {
+    fn workspace_arguments(&self, scope: ConfigScope) -> anyhow::Result<Vec<String>> {
         let is_given = |word: &String| {
             matches!(word.as_str(), "--workspace" | "--no-workspace")
                 || word.starts_with("--workspace=")
@@ -213,8 +222,8 @@ impl Install {
             return Ok(vec!["--no-workspace".to_owned()]);
         }
         let Some(directory) = &self.workspace else {
-            let project = self.client.spec().project_variable;
-            let project = project.filter(|_| scope == Scope::Project);
+            let project = self.client.project_variable();
+            let project = project.filter(|_| scope == ConfigScope::Project);
             let arguments = project.map(|project| ["--workspace".to_owned(), project.to_owned()]);
             return Ok(arguments.into_iter().flatten().collect());
         };

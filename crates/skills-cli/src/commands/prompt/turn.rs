@@ -2,11 +2,12 @@
 
 use clap::Args;
 use serde_json::{Value, json};
+use skills_client_config::{Client, Scope, configured_servers};
 use skills_runtime::prompt::{InstalledServers, RequirementSession, UserInput};
 use skills_runtime::{InjectionFormat, PreparedTurn, TurnInput, TurnMention, TurnSession};
 
 use super::mentions::MentionArgs;
-use crate::client_config::{Client, Scope, configured_servers};
+use crate::client_config::{client_environment, client_parser};
 use crate::context::Context;
 use crate::exit::Exit;
 use crate::input;
@@ -33,7 +34,7 @@ pub(crate) struct Turn {
     max_bytes: Option<usize>,
 
     /// Client whose MCP servers count as installed: those of its user and of the project
-    #[arg(long, value_enum, value_name = "CLIENT")]
+    #[arg(long, value_parser = client_parser(), value_name = "CLIENT")]
     client: Option<Client>,
 
     /// Key of an installed MCP server, mcp__TRANSPORT__LOCATOR (repeatable)
@@ -85,13 +86,13 @@ impl Turn {
 
     /// Returns the servers of the client, and those that are named.
     fn servers(&self, context: &Context) -> InstalledServers {
-        let configured = |scope| {
-            let client = self.client;
-            client.map(|client| configured_servers(client, scope, &context.environment))
-        };
         let mut servers: InstalledServers = self.installed.iter().collect();
-        for scope in [Scope::User, Scope::Project] {
-            servers.extend(configured(scope).unwrap_or_default());
+        if let Some(client) = self.client {
+            let environment = client_environment(client, &context.environment);
+            for scope in [Scope::User, Scope::Project] {
+                let configured = configured_servers(client, scope, &environment);
+                servers.extend(configured.into_iter().collect());
+            }
         }
         servers
     }

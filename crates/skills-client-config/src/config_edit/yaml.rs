@@ -7,27 +7,30 @@
 use serde_json::{Map, Value as Json};
 use serde_yaml::{Mapping, Value};
 
-use crate::client_config::client_spec::{ClientSpec, EntryField};
-use crate::client_config::config_language::ConfigLanguage;
-use crate::client_config::server_entry::{ConfigEditError, EntryChange, ServerEntry};
+use skills_clients::ConfigLanguage;
+
+use crate::client::ServerClient;
+use crate::entry_fields::EntryField;
+use crate::error::EditError;
+use crate::server_entry::{EntryChange, ServerEntry};
 
 /// Indentation of an entry in a new table, in spaces.
 const INDENTATION: usize = 2;
 
 /// Parses a text. Values that JSON cannot express are null.
-pub(super) fn parse_yaml(text: &str) -> Result<Json, ConfigEditError> {
+pub(super) fn parse_yaml(text: &str) -> Result<Json, EditError> {
     Ok(serde_json::to_value(parse(text)?).unwrap_or_default())
 }
 
 /// Adds or updates an entry in a text.
 pub(super) fn edit_yaml(
     text: &str,
-    client: &ClientSpec,
+    client: ServerClient,
     entry: &ServerEntry,
-) -> Result<(String, EntryChange), ConfigEditError> {
+) -> Result<(String, EntryChange), EditError> {
     let document = parse(text)?;
     let fields = client.entry_fields(entry);
-    let servers = servers_of(&document, client.section)?;
+    let servers = servers_of(&document, client.format.section)?;
     let existing = servers
         .as_ref()
         .and_then(|table| table.get(entry.name.as_str()));
@@ -41,13 +44,13 @@ pub(super) fn edit_yaml(
         return Ok((text.to_owned(), change));
     }
     let edited = Lines::new(text)
-        .apply(client.section, &entry.name, &plan)
-        .ok_or(ConfigEditError::UnsupportedLayout)?;
-    let expected = plan.expected(&document, client.section, &entry.name);
+        .apply(client.format.section, &entry.name, &plan)
+        .ok_or(EditError::UnsupportedLayout)?;
+    let expected = plan.expected(&document, client.format.section, &entry.name);
     // Lines can have another meaning than the editor assumed, as in a multi-line string.
     match parse(&edited) {
         Ok(document) if document == expected => Ok((edited, change)),
-        _ => Err(ConfigEditError::UnsupportedLayout),
+        _ => Err(EditError::UnsupportedLayout),
     }
 }
 
@@ -374,23 +377,23 @@ fn scalar(text: &str) -> String {
     Json::from(text).to_string()
 }
 
-fn servers_of(document: &Value, section: &str) -> Result<Option<Mapping>, ConfigEditError> {
+fn servers_of(document: &Value, section: &str) -> Result<Option<Mapping>, EditError> {
     let top = match document {
         Value::Null => return Ok(None),
         Value::Mapping(top) => top,
-        _ => return Err(ConfigEditError::NotATable { key: None }),
+        _ => return Err(EditError::NotAnObject),
     };
     match top.get(section) {
         None | Some(Value::Null) => Ok(None),
         Some(Value::Mapping(servers)) => Ok(Some(servers.clone())),
-        Some(_) => Err(ConfigEditError::NotATable {
-            key: Some(section.to_owned()),
+        Some(_) => Err(EditError::NotATable {
+            key: section.to_owned(),
         }),
     }
 }
 
-fn parse(text: &str) -> Result<Value, ConfigEditError> {
-    serde_yaml::from_str(text).map_err(|error| ConfigEditError::Syntax {
+fn parse(text: &str) -> Result<Value, EditError> {
+    serde_yaml::from_str(text).map_err(|error| EditError::Syntax {
         language: ConfigLanguage::Yaml,
         line: error.location().map_or(1, |location| location.line()),
         message: error.to_string(),

@@ -1,24 +1,23 @@
 //! The server entry of a client's configuration, and what an edit can do to it.
 
-use std::fmt;
-
 use serde::Serialize;
 use serde_json::{Value, json};
-use skills_runtime::manifest::RequiredServer;
-
-use super::config_language::ConfigLanguage;
+use skills_manifest::RequiredServer;
 
 /// A server entry of a client's configuration.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct ServerEntry {
-    pub(crate) name: String,
-    pub(crate) transport: Transport,
-    pub(crate) origin: EntryOrigin,
+pub struct ServerEntry {
+    /// Its name in the table of servers.
+    pub name: String,
+    /// How the client reaches the server.
+    pub transport: Transport,
+    /// Why the entry is written.
+    pub origin: EntryOrigin,
 }
 
 /// Why an entry is written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum EntryOrigin {
+pub enum EntryOrigin {
     /// It is the server of this program.
     ThisProgram,
     /// A skill requires it. It gets no timeout, and nothing else that this program needs.
@@ -27,7 +26,8 @@ pub(crate) enum EntryOrigin {
 
 impl ServerEntry {
     /// Returns the entry for output in JSON.
-    pub(crate) fn to_json(&self) -> Value {
+    #[must_use]
+    pub fn to_json(&self) -> Value {
         let name = &self.name;
         match &self.transport {
             Transport::Stdio { command, arguments } => {
@@ -51,7 +51,8 @@ impl ServerEntry {
     }
 
     /// Returns the variable of the client's environment with the token, if the entry has one.
-    pub(crate) fn token_variable(&self) -> Option<&str> {
+    #[must_use]
+    pub fn token_variable(&self) -> Option<&str> {
         match &self.transport {
             Transport::Stdio { .. } => None,
             Transport::Http { token_variable, .. } => token_variable.as_deref(),
@@ -59,7 +60,8 @@ impl ServerEntry {
     }
 
     /// Describes what a client with this product name does with the entry.
-    pub(crate) fn describe_use(&self, title: &str) -> String {
+    #[must_use]
+    pub fn describe_use(&self, title: &str) -> String {
         match &self.transport {
             Transport::Stdio { command, arguments } => {
                 // The command is shown with quotes, so that an argument with spaces does not look
@@ -79,7 +81,7 @@ impl ServerEntry {
 
 /// How the client reaches the server.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Transport {
+pub enum Transport {
     /// The client starts it.
     Stdio {
         /// The absolute path of the program.
@@ -89,6 +91,7 @@ pub(crate) enum Transport {
     },
     /// The client connects to it.
     Http {
+        /// The URL of the server.
         url: String,
         /// The variable of the client's environment with the token; `None` for a server without one.
         token_variable: Option<String>,
@@ -98,7 +101,7 @@ pub(crate) enum Transport {
 /// The change to the server entry.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
-pub(crate) enum EntryChange {
+pub enum EntryChange {
     /// The entry already exists; the text is unchanged.
     #[serde(rename = "nothing")]
     Unchanged,
@@ -111,51 +114,6 @@ pub(crate) enum EntryChange {
     /// The entry is for another server, and was kept.
     #[serde(rename = "name-taken")]
     NameTaken,
-}
-
-/// Why a file cannot be edited.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum ConfigEditError {
-    /// Invalid JSON, TOML or YAML. Lines are counted from 1.
-    Syntax {
-        language: ConfigLanguage,
-        line: usize,
-        message: String,
-    },
-    /// The value of this key, or the whole file, is not a table or object.
-    NotATable { key: Option<String> },
-    /// A duplicate key; clients differ in which value they use.
-    DuplicateKey { key: String },
-    /// The layout of the file does not allow the change.
-    UnsupportedLayout,
-}
-
-impl fmt::Display for ConfigEditError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Syntax {
-                language, message, ..
-            } => write!(f, "invalid {language}: {message}"),
-            Self::NotATable { key: None } => {
-                f.write_str("invalid configuration: expected an object")
-            }
-            Self::NotATable { key: Some(key) } => write!(f, "invalid `{key}`: expected a table"),
-            Self::DuplicateKey { key } => write!(f, "duplicate key `{key}`"),
-            Self::UnsupportedLayout => f.write_str("cannot add the server: unsupported layout"),
-        }
-    }
-}
-
-impl std::error::Error for ConfigEditError {}
-
-impl ConfigEditError {
-    /// Returns the line of the error, counted from 1.
-    pub(crate) fn line(&self) -> Option<usize> {
-        match self {
-            Self::Syntax { line, .. } => Some(*line),
-            _ => None,
-        }
-    }
 }
 
 /// Returns true if an entry with this program and first argument starts the same program as the

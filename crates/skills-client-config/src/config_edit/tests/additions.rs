@@ -23,22 +23,22 @@ fn required_entries() -> [ServerEntry; 2] {
 /// An entry that was added is known by its key, under any name, in the file of each client.
 #[test]
 fn no_server_is_added_twice() {
-    for client in Client::value_variants() {
-        let none = InstalledServers::default();
-        let skip = usize::from(client.spec().http.is_empty());
+    for client in ServerClient::all() {
+        let none = BTreeSet::new();
+        let skip = usize::from(!client.supports_urls());
         let mut entries = required_entries()[skip..].to_vec();
-        let planned = plan_additions(*client, None, &entries, &none).unwrap();
+        let planned = plan_additions(client, None, &entries, &none).unwrap();
         let changed = |change| vec![change; entries.len()];
         assert_eq!(planned.changes, changed(EntryChange::Added), "{client:?}");
         let unchanged = changed(EntryChange::Unchanged);
         for entry in &mut entries {
             entry.name.push_str("-alias");
         }
-        let again = plan_additions(*client, Some(&planned.text), &entries, &none).unwrap();
+        let again = plan_additions(client, Some(&planned.text), &entries, &none).unwrap();
         assert_eq!((&again.text, &again.changes), (&planned.text, &unchanged));
         // Those of another scope count too.
-        let others = servers(*client, Some(&planned.text)).unwrap().keys();
-        let elsewhere = plan_additions(*client, Some(""), &entries, &others).unwrap();
+        let others = servers(client, Some(&planned.text)).unwrap().keys();
+        let elsewhere = plan_additions(client, Some(""), &entries, &others).unwrap();
         assert_eq!(elsewhere.changes, unchanged, "{client:?}");
     }
 }
@@ -46,7 +46,7 @@ fn no_server_is_added_twice() {
 #[test]
 fn servers_of_both_tables_and_foreign_entries_are_read() {
     let file = "\u{feff}{ // mine\n\"mcp\": {\"a\": {\"type\": \"local\", \"command\": [\"local-mcp\", \"-v\"]}, \"odd\": 1, \"servers\": {\"b\": {\"url\": \"https://docs.example/mcp\"}}}}";
-    let found = servers(Client::OpenCode, Some(file)).unwrap();
+    let found = servers(named("opencode"), Some(file)).unwrap();
     assert!(["a", "b", "odd"].iter().all(|name| found.has_name(name)));
     let keys = found.keys();
     assert!(
@@ -55,10 +55,10 @@ fn servers_of_both_tables_and_foreign_entries_are_read() {
             .all(|entry| keys.contains(&entry.key()))
     );
     for wrong in ["[]", "{\"mcp\": []}", "{"] {
-        assert!(servers(Client::OpenCode, Some(wrong)).is_err(), "{wrong}");
+        assert!(servers(named("opencode"), Some(wrong)).is_err(), "{wrong}");
     }
     for empty in [None, Some(""), Some("{}"), Some("{\"mcp\": null}")] {
-        assert!(!servers(Client::OpenCode, empty).unwrap().has_name("a"));
+        assert!(!servers(named("opencode"), empty).unwrap().has_name("a"));
     }
 }
 

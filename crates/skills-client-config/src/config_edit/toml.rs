@@ -3,9 +3,11 @@
 use serde_json::{Map, Value as Json};
 use toml_edit::{Array, DocumentMut, InlineTable, Item, Table, TableLike, Value};
 
-use crate::client_config::client_spec::ClientSpec;
-use crate::client_config::config_language::ConfigLanguage;
-use crate::client_config::server_entry::{ConfigEditError, EntryChange, ServerEntry};
+use skills_clients::ConfigLanguage;
+
+use crate::client::ServerClient;
+use crate::error::EditError;
+use crate::server_entry::{EntryChange, ServerEntry};
 
 /// The syntax of the table of servers. Entries of an inline table cannot be sections.
 #[derive(Debug, Clone, Copy)]
@@ -17,21 +19,21 @@ enum TableStyle {
 }
 
 /// Parses a text.
-pub(super) fn parse_toml(text: &str) -> Result<Json, ConfigEditError> {
+pub(super) fn parse_toml(text: &str) -> Result<Json, EditError> {
     Ok(Json::Object(members(parse(text)?.as_table())))
 }
 
 /// Adds or updates an entry in a text. The result has uniform line ends.
 pub(super) fn edit_toml(
     text: &str,
-    client: &ClientSpec,
+    client: ServerClient,
     entry: &ServerEntry,
-) -> Result<(String, EntryChange), ConfigEditError> {
+) -> Result<(String, EntryChange), EditError> {
     let mut document = parse(text)?;
-    let no_table = || ConfigEditError::NotATable {
-        key: Some(client.section.to_owned()),
+    let no_table = || EditError::NotATable {
+        key: client.format.section.to_owned(),
     };
-    let servers = document.entry(client.section).or_insert_with(|| {
+    let servers = document.entry(client.format.section).or_insert_with(|| {
         let mut table = Table::new();
         // Without a header of its own, since it contains only sections.
         table.set_implicit(true);
@@ -55,7 +57,7 @@ pub(super) fn edit_toml(
 fn put_entry(
     servers: &mut dyn TableLike,
     style: TableStyle,
-    client: &ClientSpec,
+    client: ServerClient,
     entry: &ServerEntry,
 ) -> EntryChange {
     let is_new = !servers.contains_key(&entry.name);
@@ -89,7 +91,7 @@ fn put_entry(
 }
 
 /// Creates the table of an entry, with the position and the leading comments of the old one.
-fn entry_table(client: &ClientSpec, entry: &ServerEntry, old: Option<&Table>) -> Table {
+fn entry_table(client: ServerClient, entry: &ServerEntry, old: Option<&Table>) -> Table {
     let mut table = Table::new();
     for field in client.entry_fields(entry) {
         table.insert(field.key, Item::Value(to_toml(&field.value)));
@@ -152,12 +154,12 @@ fn set_value(table: &mut dyn TableLike, key: &str, mut value: Value) {
     }
 }
 
-fn parse(text: &str) -> Result<DocumentMut, ConfigEditError> {
+fn parse(text: &str) -> Result<DocumentMut, EditError> {
     let parsed = text.parse();
     parsed.map_err(|error: toml_edit::TomlError| syntax_error(text, &error))
 }
 
-fn syntax_error(text: &str, error: &toml_edit::TomlError) -> ConfigEditError {
+fn syntax_error(text: &str, error: &toml_edit::TomlError) -> EditError {
     // An error at the end of the text can have a span that ends behind it.
     let start = error.span().map_or(0, |span| span.start.min(text.len()));
     let line = text.as_bytes()[..start]
@@ -165,7 +167,7 @@ fn syntax_error(text: &str, error: &toml_edit::TomlError) -> ConfigEditError {
         .filter(|byte| **byte == b'\n')
         .count()
         + 1;
-    ConfigEditError::Syntax {
+    EditError::Syntax {
         language: ConfigLanguage::Toml,
         line,
         message: error.message().to_owned(),

@@ -5,7 +5,7 @@ use super::*;
 #[test]
 fn other_toml_content_is_preserved() {
     let file = "# mine\nmodel   = 'm' # yes\n\n[mcp_servers.other]\ncommand = \"x\"\n\n[tools]\nlist = [ 1,\n 2 ]\n";
-    insta::assert_snapshot!(check(Client::Codex, file, &["--root", "C:\\x"]), @r#"
+    insta::assert_snapshot!(check(named("codex"), file, &["--root", "C:\\x"]), @r#"
     added
     @@ -5,4 +5,9 @@
      command = "x"
@@ -18,7 +18,7 @@ fn other_toml_content_is_preserved() {
      [tools]
      list = [ 1,
     "#);
-    insta::assert_snapshot!(check(Client::Codex, "model = \"m\"", &[]), @r#"
+    insta::assert_snapshot!(check(named("codex"), "model = \"m\"", &[]), @r#"
     added
     @@ -1 +1,6 @@
     -model = "m"
@@ -30,7 +30,7 @@ fn other_toml_content_is_preserved() {
     +args = ["mcp"]
     +tool_timeout_sec = 600
     "#);
-    insta::assert_snapshot!(check(Client::Codex, "[mcp_servers]\nother = { command = \"x\" }\n", &[]), @r#"
+    insta::assert_snapshot!(check(named("codex"), "[mcp_servers]\nother = { command = \"x\" }\n", &[]), @r#"
     added
     @@ -1,2 +1,7 @@
      [mcp_servers]
@@ -41,13 +41,13 @@ fn other_toml_content_is_preserved() {
     +args = ["mcp"]
     +tool_timeout_sec = 600
     "#);
-    insta::assert_snapshot!(check(Client::Codex, "mcp_servers = { other = { command = \"x\" } } # all\n", &[]), @r#"
+    insta::assert_snapshot!(check(named("codex"), "mcp_servers = { other = { command = \"x\" } } # all\n", &[]), @r#"
     added
     @@ -1 +1 @@
     -mcp_servers = { other = { command = "x" } } # all
     +mcp_servers = { other = { command = "x" } , skills = { command = "/opt/skills/bin/skills", args = ["mcp"], tool_timeout_sec = 600 } } # all
     "#);
-    insta::assert_snapshot!(check(Client::Codex, "mcp_servers.other.command = \"x\"\n[tools]\n", &[]), @r#"
+    insta::assert_snapshot!(check(named("codex"), "mcp_servers.other.command = \"x\"\n[tools]\n", &[]), @r#"
     added
     @@ -1,2 +1,7 @@
      mcp_servers.other.command = "x"
@@ -70,7 +70,7 @@ args = ["mcp", "--old"]
 [mcp_servers.skills.env]
 A = "b"
 "#;
-    insta::assert_snapshot!(check(Client::Codex, file, &[]), @r#"
+    insta::assert_snapshot!(check(named("codex"), file, &[]), @r#"
     updated
     @@ -1,6 +1,6 @@
      [mcp_servers.skills]
@@ -84,7 +84,7 @@ A = "b"
     "#);
     let inline =
         "[mcp_servers]\nskills = { command = \"skills\", args = [\"mcp\"], enabled = false }\n";
-    insta::assert_snapshot!(check(Client::Codex, inline, &["-x"]), @r#"
+    insta::assert_snapshot!(check(named("codex"), inline, &["-x"]), @r#"
     updated
     @@ -1,2 +1,2 @@
      [mcp_servers]

@@ -20,24 +20,24 @@ const MAX_RESTORES: usize = 100;
 
 /// The content of a file when it was read.
 #[derive(Debug)]
-pub(super) struct Snapshot {
+pub(crate) struct Snapshot {
     /// Text and metadata; `None` if there was no file.
-    pub(super) content: Option<(String, Metadata)>,
+    pub(crate) content: Option<(String, Metadata)>,
 }
 
 impl Snapshot {
-    pub(super) fn text(&self) -> Option<&str> {
+    pub(crate) fn text(&self) -> Option<&str> {
         self.content.as_ref().map(|(text, _)| text.as_str())
     }
 
-    pub(super) fn metadata(&self) -> Option<&Metadata> {
+    pub(crate) fn metadata(&self) -> Option<&Metadata> {
         self.content.as_ref().map(|(_, metadata)| metadata)
     }
 }
 
 /// The result of a replacement.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Replacement {
+pub(crate) enum Replacement {
     /// The file was replaced.
     Done,
     /// The file has changed since it was read, and was left alone.
@@ -49,7 +49,7 @@ pub(super) enum Replacement {
 /// # Errors
 /// Fails if a file cannot be moved; the file at `path` is then unchanged. If it could not be
 /// restored, the error message has the path of its content.
-pub(super) fn replace(
+pub(crate) fn replace(
     new: NamedTempFile,
     path: &Path,
     before: &Snapshot,
@@ -217,7 +217,7 @@ mod tests {
     use std::path::PathBuf;
 
     use super::*;
-    use crate::client_config::config_file::ConfigFile;
+    use crate::config_file::ConfigFile;
 
     struct Fixture {
         directory: tempfile::TempDir,

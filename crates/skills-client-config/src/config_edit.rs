@@ -7,14 +7,15 @@ mod tests;
 mod toml;
 mod yaml;
 
-use skills_runtime::prompt::InstalledServers;
+use std::collections::BTreeSet;
+
+use skills_clients::ConfigLanguage;
 
 use self::configured_servers::ConfiguredServers;
-use super::client::Client;
-use super::client_spec::ClientSpec;
-use super::config_language::ConfigLanguage;
-use super::diff;
-use super::server_entry::{ConfigEditError, EntryChange, ServerEntry};
+use crate::client::ServerClient;
+use crate::diff;
+use crate::error::EditError;
+use crate::server_entry::{EntryChange, ServerEntry};
 
 /// Byte order mark, which some Windows editors write at the start of a file.
 const BYTE_ORDER_MARK: char = '\u{feff}';
@@ -38,10 +39,10 @@ pub(crate) struct ConfigEdits {
 /// # Errors
 /// Fails like [`plan_edit`] if one of the edits does.
 pub(crate) fn plan_edits(
-    client: Client,
+    client: ServerClient,
     existing: Option<&str>,
     entries: &[ServerEntry],
-) -> Result<ConfigEdits, ConfigEditError> {
+) -> Result<ConfigEdits, EditError> {
     let mut text = existing.map(str::to_owned);
     let mut changes = Vec::new();
     for entry in entries {
@@ -60,11 +61,11 @@ pub(crate) fn plan_edits(
 /// # Errors
 /// Fails like [`plan_edit`] if one of the edits does.
 pub(crate) fn plan_additions(
-    client: Client,
+    client: ServerClient,
     existing: Option<&str>,
     entries: &[ServerEntry],
-    others: &InstalledServers,
-) -> Result<ConfigEdits, ConfigEditError> {
+    others: &BTreeSet<String>,
+) -> Result<ConfigEdits, EditError> {
     let mut text = existing.map(str::to_owned);
     let mut changes = Vec::new();
     for entry in entries {
@@ -91,13 +92,12 @@ pub(crate) fn plan_additions(
 /// # Errors
 /// Fails if the text is invalid, or if the servers are not a table.
 pub(crate) fn servers(
-    client: Client,
+    client: ServerClient,
     existing: Option<&str>,
-) -> Result<ConfiguredServers, ConfigEditError> {
+) -> Result<ConfiguredServers, EditError> {
     let whole = existing.unwrap_or_default();
     let text = whole.strip_prefix(BYTE_ORDER_MARK).unwrap_or(whole);
-    let client = client.spec();
-    let document = match client.language {
+    let document = match client.format.language {
         ConfigLanguage::Json => json::parse_json(text),
         ConfigLanguage::Toml => toml::parse_toml(text),
         ConfigLanguage::Yaml => yaml::parse_yaml(text),
@@ -111,13 +111,12 @@ pub(crate) fn servers(
 /// # Errors
 /// Fails if the text is invalid, or if the servers are not a table.
 pub(crate) fn plan_edit(
-    client: Client,
+    client: ServerClient,
     existing: Option<&str>,
     entry: &ServerEntry,
-) -> Result<ConfigEdit, ConfigEditError> {
+) -> Result<ConfigEdit, EditError> {
     let whole = existing.unwrap_or_default();
     let text = whole.strip_prefix(BYTE_ORDER_MARK).unwrap_or(whole);
-    let client = client.spec();
     let (edited, change) = edit_text(client, text, entry)?;
     if change == EntryChange::Unchanged {
         let text = whole.to_owned();
@@ -131,16 +130,16 @@ pub(crate) fn plan_edit(
             let text = format!("{mark}{edited}");
             Ok(ConfigEdit { text, change })
         }
-        _ => Err(ConfigEditError::UnsupportedLayout),
+        _ => Err(EditError::UnsupportedLayout),
     }
 }
 
 fn edit_text(
-    client: &ClientSpec,
+    client: ServerClient,
     text: &str,
     entry: &ServerEntry,
-) -> Result<(String, EntryChange), ConfigEditError> {
-    match client.language {
+) -> Result<(String, EntryChange), EditError> {
+    match client.format.language {
         ConfigLanguage::Json => json::edit_json(text, client, entry),
         ConfigLanguage::Toml => toml::edit_toml(text, client, entry),
         ConfigLanguage::Yaml => yaml::edit_yaml(text, client, entry),

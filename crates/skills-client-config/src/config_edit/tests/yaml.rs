@@ -4,7 +4,7 @@ use super::*;
 
 #[test]
 fn yaml_entries_are_added_to_block_tables() {
-    let yaml = |text: &str| check(Client::Goose, text, &["--root", "/a \"b\": #c"]);
+    let yaml = |text: &str| check(named("goose"), text, &["--root", "/a \"b\": #c"]);
     insta::assert_snapshot!(yaml("GOOSE_MODEL: m"), @r#"
     added
     @@ -1 +1,10 @@
@@ -70,7 +70,7 @@ fn yaml_entries_are_updated_in_place() {
   z:
     type: builtin
 ";
-    insta::assert_snapshot!(check(Client::Goose, file, &[]), @"
+    insta::assert_snapshot!(check(named("goose"), file, &[]), @"
     updated
     @@ -2,8 +2,6 @@
        skills:
@@ -85,7 +85,7 @@ fn yaml_entries_are_updated_in_place() {
        z:
     ");
     let other = file.replace("- mcp", "- serve");
-    insta::assert_snapshot!(check(Client::Goose, &other, &[]), @"
+    insta::assert_snapshot!(check(named("goose"), &other, &[]), @"
     replaced
     @@ -1,10 +1,11 @@
      extensions:
@@ -110,7 +110,7 @@ fn yaml_entries_are_updated_in_place() {
 
 #[test]
 fn unusual_yaml_is_not_edited() {
-    let yaml = |text: &str| check(Client::Goose, text, &[]);
+    let yaml = |text: &str| check(named("goose"), text, &[]);
     insta::assert_snapshot!(yaml("extensions: {x: {type: builtin}}\n"), @"line None: cannot add the server: unsupported layout");
     insta::assert_snapshot!(yaml("{GOOSE_MODEL: m}\n"), @"line None: cannot add the server: unsupported layout");
     insta::assert_snapshot!(yaml("a: &x\n  skills: {cmd: /bin/skills, args: [mcp, -x]}\nextensions: *x\n"), @"line None: cannot add the server: unsupported layout");
@@ -140,7 +140,7 @@ fn unusual_yaml_is_not_edited() {
 #[test]
 fn comments_between_headers_of_yaml_are_preserved() {
     let file = "extensions:\n  skills:\n    type: streamable_http\n    uri: http://127.0.0.1:8640/mcp\n    env_keys: [SKILLS_MCP_TOKEN]\n    headers:\n      # of the team\n      X-Team: a # ours\n      authorization: old\n    enabled: true\n";
-    let planned = plan_edit(Client::Goose, Some(file), &http_entry()).unwrap();
+    let planned = plan_edit(named("goose"), Some(file), &http_entry()).unwrap();
     insta::assert_snapshot!(diff::render(file, &planned.text), @r#"
     @@ -7,4 +7,4 @@
            # of the team
@@ -149,6 +149,6 @@ fn comments_between_headers_of_yaml_are_preserved() {
     +      Authorization: "Bearer ${SKILLS_MCP_TOKEN}"
          enabled: true
     "#);
-    let again = plan_edit(Client::Goose, Some(&planned.text), &http_entry()).unwrap();
+    let again = plan_edit(named("goose"), Some(&planned.text), &http_entry()).unwrap();
     assert_eq!(again.change, EntryChange::Unchanged);
 }

@@ -6,7 +6,7 @@ use super::*;
 #[test]
 fn an_entry_of_opencode_is_written_where_both_versions_read_it() {
     let with_table = "{\n  \"mcp\": {\n    \"servers\": {\n      \"a\": {\"type\": \"local\", \"command\": [\"x\"]}\n    }\n  }\n}\n";
-    insta::assert_snapshot!(check(Client::OpenCode, with_table, &[]), @r#"
+    insta::assert_snapshot!(check(named("opencode"), with_table, &[]), @r#"
     added
     @@ -2,5 +2,12 @@
        "mcp": {
@@ -23,7 +23,7 @@ fn an_entry_of_opencode_is_written_where_both_versions_read_it() {
          }
        }
     "#);
-    let planned = plan_edit(Client::OpenCode, Some(with_table), &http_entry()).unwrap();
+    let planned = plan_edit(named("opencode"), Some(with_table), &http_entry()).unwrap();
     insta::assert_snapshot!(diff::render(with_table, &planned.text), @r#"
     @@ -2,5 +2,15 @@
        "mcp": {
@@ -45,14 +45,14 @@ fn an_entry_of_opencode_is_written_where_both_versions_read_it() {
     "#);
     // An entry of the older table stays the only one.
     let older = r#"{"mcp": {"servers": {}, "skills": {"type": "local", "command": ["/old/skills", "mcp"]}}}"#;
-    let planned = plan_edit(Client::OpenCode, Some(older), &entry(&[])).unwrap();
+    let planned = plan_edit(named("opencode"), Some(older), &entry(&[])).unwrap();
     assert_eq!(
         planned.text,
         older.replace("/old/skills", "/opt/skills/bin/skills")
     );
     // A server of opencode 1 with the name `servers`.
     let server = r#"{"mcp": {"servers": {"type": "local", "command": ["x"]}}}"#;
-    let planned = plan_edit(Client::OpenCode, Some(server), &entry(&[])).unwrap();
+    let planned = plan_edit(named("opencode"), Some(server), &entry(&[])).unwrap();
     let value: Value = serde_json::from_str(&planned.text).unwrap();
     assert_eq!(value["mcp"]["skills"]["enabled"], true);
     assert_eq!(value["mcp"]["servers"]["command"][0], "x");

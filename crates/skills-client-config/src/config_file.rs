@@ -5,18 +5,14 @@
 )]
 
 use std::fs::{self, File, Metadata, OpenOptions};
-use std::io::{self, ErrorKind, Write};
+use std::io::{self, ErrorKind, Read, Write};
 use std::path::{Component, Path, PathBuf};
 
-use anyhow::{Context, anyhow};
 use tempfile::NamedTempFile;
 
-use super::atomic_replace::{self, Replacement, Snapshot};
-use super::client::Scope;
-use crate::error::CommandError;
-use crate::file_mode::create_dir_with_mode;
-use crate::input;
-use crate::policy_files::path_spellings;
+use crate::atomic_replace::{self, Replacement, Snapshot};
+use crate::client::ConfigScope;
+use crate::error::ConfigError;
 
 /// Maximum size of a configuration file, in bytes.
 const MAX_BYTES: u64 = 4 << 20;
@@ -36,31 +32,27 @@ impl ConfigFile {
     /// # Errors
     /// Fails if symlinks form a loop or pass missing directories, or if they leave `project`, whose
     /// content is not trusted.
-    pub(crate) fn find(named: PathBuf, project: Option<&Path>) -> anyhow::Result<Self> {
-        let end = follow_links(&named).and_then(|end| path_spellings(&end).pop());
+    pub(crate) fn find(named: PathBuf, project: Option<&Path>) -> Result<Self, ConfigError> {
+        let end = follow_links(&named).map(|end| resolve_existing(&end));
         // `..` after a missing directory cannot be resolved, and would hide where the path leads.
         let end = end.filter(|end| !end.components().any(|part| part == Component::ParentDir));
-        let target = end.ok_or_else(|| {
-            CommandError::input(format!("cannot resolve the symlink `{}`", named.display()))
-        })?;
+        let path = named;
+        let Some(target) = end else {
+            return Err(ConfigError::UnresolvedLink { path });
+        };
         if let Some(project) = project {
             let root = project
                 .canonicalize()
-                .with_context(|| format!("cannot resolve `{}`", project.display()))?;
-            // A cloned repository could otherwise let this command edit any file of the user.
+                .map_err(|source| ConfigError::Project {
+                    path: project.to_owned(),
+                    source,
+                })?;
+            // A cloned repository could otherwise let this program edit any file of the user.
             if !target.starts_with(root) {
-                let message = format!(
-                    "symlink `{}` leaves the project, to `{}`; edit that file manually",
-                    named.display(),
-                    target.display()
-                );
-                return Err(CommandError::input(message).into());
+                return Err(ConfigError::LinkLeavesProject { path, target });
             }
         }
-        Ok(Self {
-            path: named,
-            target,
-        })
+        Ok(Self { path, target })
     }
 
     /// Returns the path at which the client looks up the file.
@@ -82,15 +74,12 @@ impl ConfigFile {
     /// # Errors
     /// Fails if the file cannot be read, is not a regular file, is not valid UTF-8 or is larger
     /// than 4 MiB. A missing file is not an error.
-    pub(crate) fn read(&self) -> anyhow::Result<Snapshot> {
+    pub(crate) fn read(&self) -> Result<Snapshot, ConfigError> {
         match self.target.symlink_metadata() {
             Err(error) if error.kind() == ErrorKind::NotFound => Ok(Snapshot { content: None }),
-            _ => {
-                let (bytes, metadata) = input::read_bytes_and_metadata(&self.target, MAX_BYTES)?;
-                Ok(Snapshot {
-                    content: Some((input::decode_utf8(&self.target, bytes)?, metadata)),
-                })
-            }
+            _ => Ok(Snapshot {
+                content: Some(read_text(&self.target)?),
+            }),
         }
     }
 
@@ -104,36 +93,93 @@ impl ConfigFile {
         &self,
         before: &Snapshot,
         text: &str,
-        scope: Scope,
-    ) -> anyhow::Result<Replacement> {
-        let failed = || format!("cannot write `{}`", self.target.display());
-        let directory = self.target.parent().ok_or_else(|| anyhow!(failed()))?;
+        scope: ConfigScope,
+    ) -> Result<Replacement, ConfigError> {
+        self.try_replace(before, text, scope)
+            .map_err(|source| ConfigError::Write {
+                path: self.target.clone(),
+                source,
+            })
+    }
+
+    fn try_replace(
+        &self,
+        before: &Snapshot,
+        text: &str,
+        scope: ConfigScope,
+    ) -> io::Result<Replacement> {
+        let directory = self.target.parent().ok_or(ErrorKind::IsADirectory)?;
         // Configurations of users contain keys. Those of projects are shared, so the umask decides.
         let (directory_mode, file_mode) = match scope {
-            Scope::User => (0o700, 0o600),
-            Scope::Project => (0o777, 0o666),
+            ConfigScope::User => (0o700, 0o600),
+            ConfigScope::Project => (0o777, 0o666),
         };
-        create_dir_with_mode(directory, directory_mode).with_context(failed)?;
+        create_dir(directory, directory_mode)?;
         // A read-only file is not replaced either.
         if before.content.is_some()
             && let Err(error) = OpenOptions::new().write(true).open(&self.target)
         {
             return match error.kind() {
                 ErrorKind::NotFound => Ok(Replacement::Changed),
-                _ => Err(error).with_context(failed),
+                _ => Err(error),
             };
         }
         let old = before.metadata();
         // Private until owner and mode of the old file are copied: the content may have secrets.
         let mode = old.map_or(file_mode, |_| 0o600);
         // In the same directory, since files can be exchanged on one file system only.
-        let new = create_temp(directory, mode).and_then(|mut new| {
-            write_temp(new.as_file_mut(), text, old)?;
-            Ok(new)
-        });
-        new.and_then(|new| atomic_replace::replace(new, &self.target, before))
-            .with_context(failed)
+        let mut new = create_temp(directory, mode)?;
+        write_temp(new.as_file_mut(), text, old)?;
+        atomic_replace::replace(new, &self.target, before)
     }
+}
+
+/// Reads a regular file of at most [`MAX_BYTES`], with its metadata from just before. Does not
+/// block: a pipe is rejected.
+fn read_text(path: &Path) -> Result<(String, Metadata), ConfigError> {
+    let failed = |source| ConfigError::Read {
+        path: path.to_owned(),
+        source,
+    };
+    let path = || path.to_owned();
+    let file = open(&path()).map_err(failed)?;
+    // Of the open file and not of the path, which can refer to another file by now.
+    let metadata = file.metadata().map_err(failed)?;
+    if !metadata.is_file() {
+        return Err(ConfigError::NotRegular { path: path() });
+    }
+    let mut bytes = Vec::new();
+    let read = file.take(MAX_BYTES + 1).read_to_end(&mut bytes);
+    if read.map_err(failed)? as u64 > MAX_BYTES {
+        return Err(ConfigError::TooLarge {
+            path: path(),
+            max_bytes: MAX_BYTES,
+        });
+    }
+    let text = String::from_utf8(bytes).map_err(|_| ConfigError::NotUtf8 { path: path() })?;
+    Ok((text, metadata))
+}
+
+fn open(path: &Path) -> io::Result<File> {
+    let mut options = OpenOptions::new();
+    // Opening a named pipe would otherwise wait for a writer, before its type can be checked.
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::custom_flags(
+        &mut options,
+        rustix::fs::OFlags::NONBLOCK.bits().cast_signed(),
+    );
+    options.read(true).open(path)
+}
+
+/// Creates a directory and its parents with a mode, which the umask restricts.
+fn create_dir(directory: &Path, mode: u32) -> io::Result<()> {
+    let mut builder = fs::DirBuilder::new();
+    builder.recursive(true);
+    #[cfg(unix)]
+    std::os::unix::fs::DirBuilderExt::mode(&mut builder, mode);
+    #[cfg(not(unix))]
+    let _ = mode;
+    builder.create(directory)
 }
 
 /// Creates a temporary file with a mode, which the umask restricts.
@@ -165,6 +211,17 @@ fn follow_links(named: &Path) -> Option<PathBuf> {
         path = path.parent()?.join(next);
     }
     None
+}
+
+/// Resolves the directories of a path that exist. The others are kept as written.
+fn resolve_existing(path: &Path) -> PathBuf {
+    let resolved = path.ancestors().find_map(|existing| {
+        let missing = path.strip_prefix(existing).ok()?;
+        // Joining an empty path would add a separator.
+        let canonical = existing.canonicalize().ok()?;
+        Some(canonical.components().chain(missing.components()).collect())
+    });
+    resolved.unwrap_or_else(|| path.to_owned())
 }
 
 fn copy_owner_and_mode(file: &File, old: &Metadata) -> io::Result<()> {

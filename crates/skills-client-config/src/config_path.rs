@@ -5,48 +5,65 @@ use std::path::{Path, PathBuf};
 
 use skills_clients::{ConfigBase, ConfigFile};
 
-use super::client::{Client, Scope};
+use crate::client::{ConfigScope, ServerClient};
 
 /// Inputs that determine the paths. Every path is absolute; `None` is not set.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct ClientEnvironment {
-    pub(crate) system: System,
-    pub(crate) home: Option<PathBuf>,
+pub struct ClientEnvironment {
+    /// The system of the client.
+    pub system: System,
+    /// The home directory.
+    pub home: Option<PathBuf>,
     /// The root of the project.
-    pub(crate) project: Option<PathBuf>,
+    pub project: Option<PathBuf>,
     /// `XDG_CONFIG_HOME`.
-    pub(crate) config: Option<PathBuf>,
+    pub config: Option<PathBuf>,
     /// `APPDATA`.
-    pub(crate) app_data: Option<PathBuf>,
-    /// Variables of the client's locations.
-    pub(crate) variables: BTreeMap<&'static str, PathBuf>,
+    pub app_data: Option<PathBuf>,
+    /// The [variables](ServerClient::variables) of the client.
+    pub variables: BTreeMap<&'static str, PathBuf>,
 }
 
 /// Operating systems with different application directories.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(crate) enum System {
+pub enum System {
+    /// Linux, and other systems with the directories of XDG.
     #[default]
     Linux,
+    /// macOS.
     MacOs,
+    /// Windows.
     Windows,
+}
+
+impl System {
+    /// Returns the system that this program was compiled for.
+    #[must_use]
+    pub fn host() -> Self {
+        match std::env::consts::OS {
+            "macos" => Self::MacOs,
+            "windows" => Self::Windows,
+            _ => Self::Linux,
+        }
+    }
 }
 
 /// Returns the files that a client reads its servers from, the preferred one first. Empty if their
 /// parent directory is unknown, or if the client has no such file.
 pub(crate) fn config_paths(
-    client: Client,
-    scope: Scope,
+    client: ServerClient,
+    scope: ConfigScope,
     surroundings: &ClientEnvironment,
 ) -> Vec<PathBuf> {
-    let client = client.spec().client;
+    let client = client.row;
     match scope {
-        Scope::User => {
+        ConfigScope::User => {
             let locations = client.user_config.iter();
             locations
                 .filter_map(|location| user_path(location, surroundings))
                 .collect()
         }
-        Scope::Project => {
+        ConfigScope::Project => {
             let project = surroundings.project.iter();
             project
                 .flat_map(|project| client.project_config.iter().map(|path| project.join(path)))
@@ -88,12 +105,10 @@ fn directory_or(named: Option<&Path>, home: Option<&Path>, path: &str) -> Option
 
 #[cfg(test)]
 mod tests {
-    use clap::ValueEnum;
-
     use super::*;
 
-    fn all(scope: Scope, surroundings: &ClientEnvironment) -> String {
-        let one = |client: &Client| {
+    fn all(scope: ConfigScope, surroundings: &ClientEnvironment) -> String {
+        let one = |client: &ServerClient| {
             let paths = config_paths(*client, scope, surroundings);
             let paths: Vec<_> = paths
                 .iter()
@@ -105,7 +120,7 @@ mod tests {
                 paths.join(", ")
             }
         };
-        Client::value_variants()
+        ServerClient::all()
             .iter()
             .map(|client| format!("{}: {}\n", client.title(), one(client)))
             .collect()
@@ -118,7 +133,7 @@ mod tests {
             project: Some("/p".into()),
             ..ClientEnvironment::default()
         };
-        insta::assert_snapshot!(all(Scope::User, &plain), @"
+        insta::assert_snapshot!(all(ConfigScope::User, &plain), @"
         Claude Code: /home/a/.claude.json
         Codex: /home/a/.codex/config.toml
         Cursor: /home/a/.cursor/mcp.json
@@ -136,7 +151,7 @@ mod tests {
         Cline: /home/a/.cline/data/settings/cline_mcp_settings.json
         Kilo: /home/a/.config/kilo/kilo.jsonc, /home/a/.config/kilo/kilo.json
         ");
-        insta::assert_snapshot!(all(Scope::Project, &plain), @"
+        insta::assert_snapshot!(all(ConfigScope::Project, &plain), @"
         Claude Code: /p/.mcp.json
         Codex: /p/.codex/config.toml
         Cursor: /p/.cursor/mcp.json
@@ -160,7 +175,7 @@ mod tests {
     /// wrote there.
     #[test]
     fn every_configuration_file_is_protected() {
-        use skills_runtime::policy::innermost_protected_name;
+        use skills_policy::innermost_protected_name;
         for system in [System::Linux, System::MacOs, System::Windows] {
             let surroundings = ClientEnvironment {
                 system,
@@ -168,9 +183,9 @@ mod tests {
                 project: Some("/p".into()),
                 ..ClientEnvironment::default()
             };
-            for client in Client::value_variants() {
-                let user = config_paths(*client, Scope::User, &surroundings);
-                let project = config_paths(*client, Scope::Project, &surroundings);
+            for client in ServerClient::all() {
+                let user = config_paths(client, ConfigScope::User, &surroundings);
+                let project = config_paths(client, ConfigScope::Project, &surroundings);
                 let user = user.iter().map(|path| (path, "/home/a"));
                 for (path, top) in user.chain(project.iter().map(|path| (path, "/p"))) {
                     let protected = innermost_protected_name(path, top.as_ref());
@@ -186,16 +201,14 @@ mod tests {
             config: Some("/conf".into()),
             ..ClientEnvironment::default()
         };
-        for location in Client::value_variants()
-            .iter()
-            .flat_map(|client| client.spec().client.user_config)
+        for variable in ServerClient::all()
+            .into_iter()
+            .flat_map(ServerClient::variables)
         {
-            for (variable, _) in location.variables {
-                let path = PathBuf::from("/").join(variable);
-                moved.variables.insert(variable, path);
-            }
+            let path = PathBuf::from("/").join(variable);
+            moved.variables.insert(variable, path);
         }
-        insta::assert_snapshot!(all(Scope::User, &moved), @"
+        insta::assert_snapshot!(all(ConfigScope::User, &moved), @"
         Claude Code: /CLAUDE_CONFIG_DIR/.claude.json
         Codex: /CODEX_HOME/config.toml
         Cursor: nowhere
@@ -214,8 +227,8 @@ mod tests {
         Kilo: /conf/kilo/kilo.jsonc, /conf/kilo/kilo.json
         ");
         assert_eq!(
-            all(Scope::Project, &moved).matches("nowhere").count(),
-            Client::value_variants().len()
+            all(ConfigScope::Project, &moved).matches("nowhere").count(),
+            ServerClient::all().len()
         );
         let on = |system, app_data: Option<&str>| {
             let surroundings = ClientEnvironment {
@@ -224,16 +237,12 @@ mod tests {
                 app_data: app_data.map(Into::into),
                 ..ClientEnvironment::default()
             };
-            [
-                Client::VsCode,
-                Client::ClaudeDesktop,
-                Client::Zed,
-                Client::Goose,
-            ]
-            .iter()
-            .flat_map(|client| config_paths(*client, Scope::User, &surroundings))
-            .map(|path| path.display().to_string() + "\n")
-            .collect::<String>()
+            ["vscode", "claude-desktop", "zed", "goose"]
+                .iter()
+                .filter_map(|name| ServerClient::from_name(name))
+                .flat_map(|client| config_paths(client, ConfigScope::User, &surroundings))
+                .map(|path| path.display().to_string() + "\n")
+                .collect::<String>()
         };
         insta::assert_snapshot!(on(System::MacOs, None), @"
         /h/Library/Application Support/Code/User/mcp.json

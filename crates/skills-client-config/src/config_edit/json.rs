@@ -5,9 +5,11 @@ use jsonc_parser::errors::ParseError;
 use jsonc_parser::{ParseOptions, parse_to_serde_value};
 use serde_json::{Map, Value};
 
-use crate::client_config::client_spec::ClientSpec;
-use crate::client_config::config_language::ConfigLanguage;
-use crate::client_config::server_entry::{ConfigEditError, EntryChange, ServerEntry};
+use skills_clients::ConfigLanguage;
+
+use crate::client::ServerClient;
+use crate::error::EditError;
+use crate::server_entry::{EntryChange, ServerEntry};
 
 /// Comments and trailing commas are common in files of editors; other extensions of JSON are
 /// errors.
@@ -25,7 +27,7 @@ const PARSE_OPTIONS: ParseOptions = ParseOptions {
 };
 
 /// Parses a text. An empty one is null.
-pub(super) fn parse_json(text: &str) -> Result<Value, ConfigEditError> {
+pub(super) fn parse_json(text: &str) -> Result<Value, EditError> {
     let parsed: Option<Value> =
         parse_to_serde_value(text, &PARSE_OPTIONS).map_err(|error| syntax_error(&error))?;
     Ok(parsed.unwrap_or_default())
@@ -34,23 +36,23 @@ pub(super) fn parse_json(text: &str) -> Result<Value, ConfigEditError> {
 /// Adds or updates an entry in a text.
 pub(super) fn edit_json(
     text: &str,
-    client: &ClientSpec,
+    client: ServerClient,
     entry: &ServerEntry,
-) -> Result<(String, EntryChange), ConfigEditError> {
+) -> Result<(String, EntryChange), EditError> {
     let root = CstRootNode::parse(text, &PARSE_OPTIONS).map_err(|error| syntax_error(&error))?;
     let top = root
         .object_value_or_create()
-        .ok_or(ConfigEditError::NotATable { key: None })?;
-    let change = match single_property(&top, client.section)? {
+        .ok_or(EditError::NotAnObject)?;
+    let change = match single_property(&top, client.format.section)? {
         None => {
             let servers = vec![(entry.name.clone(), to_cst(&entry_value(client, entry)))];
-            top.append(client.section, CstInputValue::Object(servers));
+            top.append(client.format.section, CstInputValue::Object(servers));
             EntryChange::Added
         }
         Some(section) => {
-            let key = Some(client.section.to_owned());
+            let key = client.format.section.to_owned();
             let servers = section.object_value();
-            let servers = servers.ok_or(ConfigEditError::NotATable { key })?;
+            let servers = servers.ok_or(EditError::NotATable { key })?;
             match nested_servers(&servers, client, entry)? {
                 Some((servers, client)) => put_entry(&servers, client, entry)?,
                 None => put_entry(&servers, client, entry)?,
@@ -64,13 +66,13 @@ pub(super) fn edit_json(
 /// belongs there: those versions read both tables, and prefer this one for a name in both.
 fn nested_servers(
     servers: &CstObject,
-    client: &ClientSpec,
+    client: ServerClient,
     entry: &ServerEntry,
-) -> Result<Option<(CstObject, &'static ClientSpec)>, ConfigEditError> {
-    let Some(nested) = client.nested else {
+) -> Result<Option<(CstObject, ServerClient)>, EditError> {
+    let Some(nested) = client.nested() else {
         return Ok(None);
     };
-    let table = single_property(servers, nested.section)?;
+    let table = single_property(servers, nested.format.section)?;
     let Some(table) = table.and_then(|table| table.object_value()) else {
         return Ok(None);
     };
@@ -84,9 +86,9 @@ fn nested_servers(
 /// Adds or updates an entry in the table of servers.
 fn put_entry(
     servers: &CstObject,
-    client: &ClientSpec,
+    client: ServerClient,
     entry: &ServerEntry,
-) -> Result<EntryChange, ConfigEditError> {
+) -> Result<EntryChange, EditError> {
     let Some(server) = single_property(servers, &entry.name)? else {
         servers.append(&entry.name, to_cst(&entry_value(client, entry)));
         return Ok(EntryChange::Added);
@@ -121,7 +123,7 @@ fn put_entry(
 }
 
 /// Makes the members of an object the new ones. Equal ones are not written again.
-fn put_members(property: &CstObjectProp, new: &Map<String, Value>) -> Result<(), ConfigEditError> {
+fn put_members(property: &CstObjectProp, new: &Map<String, Value>) -> Result<(), EditError> {
     let Some(object) = property.object_value() else {
         return Ok(());
     };
@@ -149,7 +151,7 @@ fn members(object: &CstObject) -> Map<String, Value> {
         .collect()
 }
 
-fn entry_value(client: &ClientSpec, entry: &ServerEntry) -> Value {
+fn entry_value(client: ServerClient, entry: &ServerEntry) -> Value {
     let fields = client.entry_fields(entry).into_iter();
     Value::Object(
         fields
@@ -160,16 +162,13 @@ fn entry_value(client: &ClientSpec, entry: &ServerEntry) -> Value {
 
 /// Finds the property of a name. A duplicate is an error, since programs differ in which one they
 /// use.
-fn single_property(
-    object: &CstObject,
-    name: &str,
-) -> Result<Option<CstObjectProp>, ConfigEditError> {
+fn single_property(object: &CstObject, name: &str) -> Result<Option<CstObjectProp>, EditError> {
     let mut found = object
         .properties()
         .into_iter()
         .filter(|property| property.decoded_name().as_deref() == Some(name));
     match (found.next(), found.next()) {
-        (_, Some(_)) => Err(ConfigEditError::DuplicateKey {
+        (_, Some(_)) => Err(EditError::DuplicateKey {
             key: name.to_owned(),
         }),
         (first, None) => Ok(first),
@@ -201,8 +200,8 @@ fn to_cst(value: &Value) -> CstInputValue {
     }
 }
 
-fn syntax_error(error: &ParseError) -> ConfigEditError {
-    ConfigEditError::Syntax {
+fn syntax_error(error: &ParseError) -> EditError {
+    EditError::Syntax {
         language: ConfigLanguage::Json,
         line: error.line_display(),
         message: error.kind().to_string(),

@@ -1,13 +1,12 @@
 //! Tests of edits, and property tests of adding an entry to arbitrary files.
 
-use clap::ValueEnum;
 use jsonc_parser::{ParseOptions, parse_to_serde_value};
 use proptest::prelude::*;
 use serde_json::Value;
 use similar::ChangeTag;
 
 use super::*;
-use crate::client_config::server_entry::{EntryOrigin, Transport};
+use crate::server_entry::{EntryOrigin, Transport};
 
 mod additions;
 mod opencode;
@@ -15,6 +14,10 @@ mod toml;
 mod yaml;
 
 const NAME: &str = "skills";
+
+fn named(name: &str) -> ServerClient {
+    ServerClient::from_name(name).unwrap()
+}
 
 fn entry_with_root() -> ServerEntry {
     let arguments = ["mcp", "--root", "/a \"b\" \\c"]
@@ -32,7 +35,7 @@ fn entry_with_root() -> ServerEntry {
 
 /// Adds the entry and checks that all previous content is preserved byte for byte: text is inserted
 /// at one position only, except for the comma that JSON needs after the last member.
-fn added(client: Client, before: &str) -> Result<String, TestCaseError> {
+fn added(client: ServerClient, before: &str) -> Result<String, TestCaseError> {
     let planned = plan_edit(client, Some(before), &entry_with_root())
         .map_err(|error| TestCaseError::fail(format!("{error}\n{before}")))?;
     prop_assert_eq!(planned.change, EntryChange::Added);
@@ -171,7 +174,7 @@ fn toml() -> impl Strategy<Value = String> {
 proptest! {
     #[test]
     fn json_gains_only_the_entry(before in json()) {
-        let after = added(Client::Claude, &before)?;
+        let after = added(named("claude"), &before)?;
         let parsed = |text: &str| parse_to_serde_value::<Value>(text.trim_start_matches(BYTE_ORDER_MARK), &ParseOptions::default()).unwrap();
         let mut without = parsed(&after);
         let removed = without["mcpServers"].as_object_mut().and_then(|servers| servers.shift_remove(NAME));
@@ -181,7 +184,7 @@ proptest! {
 
     #[test]
     fn toml_gains_only_the_entry(before in toml()) {
-        let after = added(Client::Codex, &before)?;
+        let after = added(named("codex"), &before)?;
         let mut without: ::toml::Table = after.parse().unwrap();
         let servers = without.get_mut("mcp_servers").and_then(::toml::Value::as_table_mut).unwrap();
         prop_assert!(servers.remove(NAME).is_some());
@@ -208,7 +211,7 @@ fn entry(arguments: &[&str]) -> ServerEntry {
 }
 
 /// Plans an edit, renders the change, and checks that a second edit changes nothing.
-fn check(client: Client, existing: &str, arguments: &[&str]) -> String {
+fn check(client: ServerClient, existing: &str, arguments: &[&str]) -> String {
     let entry = entry(arguments);
     let planned = match plan_edit(client, Some(existing), &entry) {
         Ok(planned) => planned,
@@ -240,16 +243,16 @@ fn http_entry() -> ServerEntry {
 
 /// Renders the new file of each client that supports the entry.
 fn new_files(entry: &ServerEntry) -> String {
-    let new = |client: &Client| {
-        let planned = plan_edit(*client, None, entry).unwrap();
-        let again = plan_edit(*client, Some(&planned.text), entry).unwrap();
+    let new = |client: ServerClient| {
+        let planned = plan_edit(client, None, entry).unwrap();
+        let again = plan_edit(client, Some(&planned.text), entry).unwrap();
         assert_eq!(again.change, EntryChange::Unchanged, "{client:?}");
         assert_eq!(again.text, planned.text, "{client:?}");
         format!("-- {}\n{}", client.title(), planned.text)
     };
-    let clients = Client::value_variants().iter();
+    let clients = ServerClient::all().into_iter();
     clients
-        .filter(|client| !client.spec().entry_fields(entry).is_empty())
+        .filter(|client| !client.entry_fields(entry).is_empty())
         .map(new)
         .collect()
 }
@@ -267,10 +270,9 @@ fn entries_over_http_name_the_variable_of_the_token() {
 }
 
 /// A file as users of the client write it, with a comment and another server.
-fn file_of(client: Client) -> String {
-    let spec = client.spec();
-    let section = spec.section;
-    match spec.language {
+fn file_of(client: ServerClient) -> String {
+    let section = client.format.section;
+    match client.format.language {
         ConfigLanguage::Json => format!(
             "{{\n  // mine\n  \"other\": 1,\n  \"{section}\": {{\n    \"x\": {{\"command\": \"x\"}} // kept\n  }}\n}}\n"
         ),
@@ -285,21 +287,21 @@ fn file_of(client: Client) -> String {
 
 #[test]
 fn every_client_keeps_the_rest_of_its_file() {
-    for client in Client::value_variants() {
-        let file = file_of(*client);
+    for client in ServerClient::all() {
+        let file = file_of(client);
         for entry in [entry(&[]), http_entry()] {
-            if client.spec().entry_fields(&entry).is_empty() {
+            if client.entry_fields(&entry).is_empty() {
                 continue;
             }
-            let planned = plan_edit(*client, Some(&file), &entry).unwrap();
+            let planned = plan_edit(client, Some(&file), &entry).unwrap();
             assert_eq!(planned.change, EntryChange::Added, "{client:?}");
             assert!(has_all_of(&file, &planned.text), "{}", planned.text);
-            let again = plan_edit(*client, Some(&planned.text), &entry).unwrap();
+            let again = plan_edit(client, Some(&planned.text), &entry).unwrap();
             assert_eq!(again.change, EntryChange::Unchanged, "{client:?}");
         }
         // Other arguments change the arguments only.
-        let first = plan_edit(*client, Some(&file), &entry(&[])).unwrap().text;
-        let diff = check(*client, &first, &["--no-workspace"]);
+        let first = plan_edit(client, Some(&file), &entry(&[])).unwrap().text;
+        let diff = check(client, &first, &["--no-workspace"]);
         let lines: Vec<_> = diff
             .lines()
             .filter(|line| line.starts_with(['+', '-']))
@@ -307,8 +309,8 @@ fn every_client_keeps_the_rest_of_its_file() {
         assert!(diff.starts_with("updated\n"), "{client:?}: {diff}");
         assert!(lines.iter().all(|line| line.contains("mcp")), "{diff}");
         // A server of another kind is another server.
-        if !client.spec().http.is_empty() {
-            let planned = plan_edit(*client, Some(&first), &http_entry()).unwrap();
+        if client.supports_urls() {
+            let planned = plan_edit(client, Some(&first), &http_entry()).unwrap();
             assert_eq!(planned.change, EntryChange::Replaced, "{client:?}");
             assert!(has_all_of(&file, &planned.text), "{}", planned.text);
         }
@@ -323,7 +325,7 @@ fn other_headers_and_fields_of_a_url_are_preserved() {
   "disabled": true
 }}}
 "#;
-    let planned = plan_edit(Client::Kiro, Some(file), &http_entry()).unwrap();
+    let planned = plan_edit(named("kiro"), Some(file), &http_entry()).unwrap();
     insta::assert_snapshot!(diff::render(file, &planned.text), @r#"
     @@ -1,5 +1,8 @@
      {"mcpServers": {"skills": {
@@ -338,7 +340,7 @@ fn other_headers_and_fields_of_a_url_are_preserved() {
     "#);
     assert_eq!(planned.change, EntryChange::Updated);
     let other = file.replace("127.0.0.1", "tools.example");
-    let planned = plan_edit(Client::Kiro, Some(&other), &http_entry()).unwrap();
+    let planned = plan_edit(named("kiro"), Some(&other), &http_entry()).unwrap();
     assert_eq!(planned.change, EntryChange::Replaced);
 }
 
@@ -354,7 +356,7 @@ fn comments_between_headers_are_preserved() {
   }
 }}}
 "#;
-    let planned = plan_edit(Client::Kiro, Some(file), &http_entry()).unwrap();
+    let planned = plan_edit(named("kiro"), Some(file), &http_entry()).unwrap();
     insta::assert_snapshot!(diff::render(file, &planned.text), @r#"
     @@ -4,6 +4,6 @@
          // of the team
@@ -366,7 +368,7 @@ fn comments_between_headers_are_preserved() {
        }
      }}}
     "#);
-    let again = plan_edit(Client::Kiro, Some(&planned.text), &http_entry()).unwrap();
+    let again = plan_edit(named("kiro"), Some(&planned.text), &http_entry()).unwrap();
     assert_eq!(again.change, EntryChange::Unchanged);
 }
 
@@ -381,7 +383,7 @@ fn other_json_content_is_preserved() {
 	"last": [1,
  2]
 }"#;
-    insta::assert_snapshot!(check(Client::Gemini, file, &["--root", "/a \"b\""]), @r#"
+    insta::assert_snapshot!(check(named("gemini"), file, &["--root", "/a \"b\""]), @r#"
     added
     @@ -4,4 +4,9 @@
      	"mcpServers": {
@@ -394,7 +396,7 @@ fn other_json_content_is_preserved() {
      	},
      	"last": [1,
     "#);
-    insta::assert_snapshot!(check(Client::VsCode, "{\"inputs\": []}\n", &[]), @r#"
+    insta::assert_snapshot!(check(named("vscode"), "{\"inputs\": []}\n", &[]), @r#"
     added
     @@ -1 +1,10 @@
     -{"inputs": []}
@@ -409,7 +411,7 @@ fn other_json_content_is_preserved() {
     +  }
     +}
     "#);
-    insta::assert_snapshot!(check(Client::Claude, "{\n    \"mcpServers\": {}\n}\n", &[]), @r#"
+    insta::assert_snapshot!(check(named("claude"), "{\n    \"mcpServers\": {}\n}\n", &[]), @r#"
     added
     @@ -1,3 +1,9 @@
      {
@@ -438,7 +440,7 @@ fn an_entry_that_starts_this_command_keeps_its_other_fields() {
   }
 }
 "#;
-    insta::assert_snapshot!(check(Client::Cursor, file, &[]), @r#"
+    insta::assert_snapshot!(check(named("cursor"), file, &[]), @r#"
     updated
     @@ -3,6 +3,6 @@
          "skills": {
@@ -452,7 +454,7 @@ fn an_entry_that_starts_this_command_keeps_its_other_fields() {
     "#);
     let same = file.replace("/usr/bin", "/opt/skills/bin");
     assert_eq!(
-        check(Client::Cursor, &same, &["--root", "/old"]),
+        check(named("cursor"), &same, &["--root", "/old"]),
         "nothing\n"
     );
 }
@@ -468,7 +470,7 @@ fn an_entry_that_starts_another_program_is_replaced() {
   }
 }
 "#;
-    insta::assert_snapshot!(check(Client::Claude, file, &[]), @r#"
+    insta::assert_snapshot!(check(named("claude"), file, &[]), @r#"
     replaced
     @@ -2,6 +2,7 @@
        "mcpServers": {
@@ -487,7 +489,7 @@ fn an_entry_that_starts_another_program_is_replaced() {
         r#"{"mcpServers": {"skills": null}}"#,
     ] {
         assert!(
-            check(Client::Claude, other, &[]).starts_with("replaced\n"),
+            check(named("claude"), other, &[]).starts_with("replaced\n"),
             "{other}"
         );
     }
@@ -503,7 +505,7 @@ A = "b"
 [tools]
 x = 1
 "#;
-    insta::assert_snapshot!(check(Client::Codex, file, &[]), @r#"
+    insta::assert_snapshot!(check(named("codex"), file, &[]), @r#"
     replaced
     @@ -3,8 +3,7 @@
      # the old one
@@ -522,7 +524,7 @@ x = 1
 
 #[test]
 fn byte_order_marks_and_line_ends_are_preserved() {
-    let check = |client: Client, before: &str, after: &str, added: &str| {
+    let check = |client: ServerClient, before: &str, after: &str, added: &str| {
         let text = plan_edit(
             client,
             Some(&format!("\u{feff}{before}{after}")),
@@ -537,7 +539,7 @@ fn byte_order_marks_and_line_ends_are_preserved() {
         "    \"skills\": {{\r\n      \"type\": \"stdio\",\r\n      {program},\r\n      \"args\": [\"mcp\"]\r\n    }}\r\n"
     );
     check(
-        Client::Claude,
+        named("claude"),
         "{\r\n  \"a\": 1,\n  \"mcpServers\": {\r\n",
         "  }\r\n}\n",
         &server,
@@ -545,7 +547,7 @@ fn byte_order_marks_and_line_ends_are_preserved() {
     let before = "a = 1\r\n\n[mcp_servers.x]\r\nargs = [\r\n  \"1\", # one\r\n]\n\r\n";
     let server = "[mcp_servers.skills]\r\ncommand = \"/opt/skills/bin/skills\"\r\nargs = [\"mcp\"]\r\ntool_timeout_sec = 600\r\n\r\n";
     check(
-        Client::Codex,
+        named("codex"),
         before,
         "[z]\nm = \"\"\"\r\nx\n\"\"\"",
         server,
@@ -554,8 +556,8 @@ fn byte_order_marks_and_line_ends_are_preserved() {
 
 #[test]
 fn invalid_files_are_not_changed() {
-    let json = |text| check(Client::Claude, text, &[]);
-    let toml = |text| check(Client::Codex, text, &[]);
+    let json = |text| check(named("claude"), text, &[]);
+    let toml = |text| check(named("codex"), text, &[]);
     insta::assert_snapshot!(json("{\n  \"a\": 1\n  \"b\": 2\n}"), @"line Some(2): invalid JSON: Expected comma");
     insta::assert_snapshot!(json("{\n  \"a\": [1,\n}"), @"line Some(3): invalid JSON: Unexpected close brace");
     insta::assert_snapshot!(json("{'a': 1}"), @"line Some(1): invalid JSON: Single-quoted strings are not allowed");

@@ -1,12 +1,11 @@
 //! The servers that a client's file has.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::{Map, Value};
-use skills_runtime::prompt::InstalledServers;
 
-use crate::client_config::client_spec::ClientSpec;
-use crate::client_config::server_entry::ConfigEditError;
+use crate::client::ServerClient;
+use crate::error::EditError;
 
 /// The servers in the configuration of a client, by name.
 #[derive(Debug, Clone, Default)]
@@ -17,14 +16,14 @@ pub(crate) struct ConfiguredServers {
 
 impl ConfiguredServers {
     /// Reads the table of servers, and that of newer versions of the client.
-    pub(super) fn read(client: &ClientSpec, document: &Value) -> Result<Self, ConfigEditError> {
+    pub(super) fn read(client: ServerClient, document: &Value) -> Result<Self, EditError> {
         let mut found = Self::default();
-        let Some(servers) = table(document, client.section)? else {
+        let Some(servers) = table(document, client.format.section)? else {
             return Ok(found);
         };
         found.add(client, servers);
-        if let Some(nested) = client.nested
-            && let Some(Value::Object(servers)) = servers.get(nested.section)
+        if let Some(nested) = client.nested()
+            && let Some(Value::Object(servers)) = servers.get(nested.format.section)
         {
             found.add(nested, servers);
         }
@@ -42,12 +41,12 @@ impl ConfiguredServers {
         keys.any(|known| known == key)
     }
 
-    /// Returns the servers without their names.
-    pub(crate) fn keys(self) -> InstalledServers {
+    /// Returns the keys of the servers.
+    pub(crate) fn keys(self) -> BTreeSet<String> {
         self.servers.into_values().flatten().collect()
     }
 
-    fn add(&mut self, client: &ClientSpec, servers: &Map<String, Value>) {
+    fn add(&mut self, client: ServerClient, servers: &Map<String, Value>) {
         for (name, entry) in servers {
             let key = entry.as_object().and_then(|entry| client.key_of(entry));
             self.servers.insert(name.clone(), key);
@@ -56,20 +55,17 @@ impl ConfiguredServers {
 }
 
 /// Returns the table of a key. Nothing and null are no table.
-fn table<'a>(
-    document: &'a Value,
-    key: &str,
-) -> Result<Option<&'a Map<String, Value>>, ConfigEditError> {
+fn table<'a>(document: &'a Value, key: &str) -> Result<Option<&'a Map<String, Value>>, EditError> {
     let top = match document {
         Value::Null => return Ok(None),
         Value::Object(top) => top,
-        _ => return Err(ConfigEditError::NotATable { key: None }),
+        _ => return Err(EditError::NotAnObject),
     };
     match top.get(key) {
         None | Some(Value::Null) => Ok(None),
         Some(Value::Object(servers)) => Ok(Some(servers)),
-        Some(_) => Err(ConfigEditError::NotATable {
-            key: Some(key.to_owned()),
+        Some(_) => Err(EditError::NotATable {
+            key: key.to_owned(),
         }),
     }
 }
