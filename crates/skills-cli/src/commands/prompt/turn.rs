@@ -2,7 +2,7 @@
 
 use clap::Args;
 use serde_json::{Value, json};
-use skills_client_config::{Client, Scope, configured_servers};
+use skills_client_config::{ConfigScope, ServerClient, configured_servers};
 use skills_runtime::prompt::{InstalledServers, RequirementSession, UserInput};
 use skills_runtime::{InjectionFormat, PreparedTurn, TurnInput, TurnMention, TurnSession};
 
@@ -35,7 +35,7 @@ pub(crate) struct Turn {
 
     /// Client whose MCP servers count as installed: those of its user and of the project
     #[arg(long, value_parser = client_parser(), value_name = "CLIENT")]
-    client: Option<Client>,
+    client: Option<ServerClient>,
 
     /// Key of an installed MCP server, mcp__TRANSPORT__LOCATOR (repeatable)
     #[arg(long, value_name = "KEY")]
@@ -89,7 +89,7 @@ impl Turn {
         let mut servers: InstalledServers = self.installed.iter().collect();
         if let Some(client) = self.client {
             let environment = client_environment(client, &context.environment);
-            for scope in [Scope::User, Scope::Project] {
+            for scope in [ConfigScope::User, ConfigScope::Project] {
                 let configured = configured_servers(client, scope, &environment);
                 servers.extend(configured.into_iter().collect());
             }

@@ -3,12 +3,12 @@
 use std::ops::{Deref, DerefMut};
 use std::time::Instant;
 
-use skills_sandbox_conformance::{self, BackendVariant};
+use skills_sandbox_conformance::BackendVariant;
 use skills_sandbox_linux::IsolationMode;
 
 pub(crate) struct Observations {
     pub(crate) mode: IsolationMode,
-    all: conformance::Observations,
+    all: skills_sandbox_conformance::Observations,
     since: Instant,
 }
 
@@ -16,7 +16,7 @@ impl Observations {
     pub(crate) fn new(column: BackendVariant, mode: IsolationMode) -> Self {
         Self {
             mode,
-            all: conformance::Observations::new(column),
+            all: skills_sandbox_conformance::Observations::new(column),
             since: Instant::now(),
         }
     }
@@ -35,13 +35,13 @@ impl Observations {
         self.since = Instant::now();
     }
 
-    pub(crate) fn into_inner(self) -> conformance::Observations {
+    pub(crate) fn into_inner(self) -> skills_sandbox_conformance::Observations {
         self.all
     }
 }
 
 impl Deref for Observations {
-    type Target = conformance::Observations;
+    type Target = skills_sandbox_conformance::Observations;
 
     fn deref(&self) -> &Self::Target {
         &self.all
