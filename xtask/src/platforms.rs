@@ -37,33 +37,42 @@ const PORTABLE_CRATES: &[&str] = &[
     "skills-mcp",
 ];
 
+/// The target of programs that run in a sandbox of WebAssembly.
+const WASI_TARGET: &str = "wasm32-wasip2";
+/// The crates that programs in WebAssembly can use: those that open no directory.
+const WASI_CRATES: &[&str] = &[
+    "skills-audit",
+    "skills-clients",
+    "skills-egress",
+    "skills-ledger",
+    "skills-lint",
+    "skills-manifest",
+    "skills-policy",
+    "skills-ref-compat",
+    "skills-script",
+    "skills-search",
+];
+
 pub(crate) fn check_platforms() -> Result<()> {
     for target in CHECKED_TARGETS {
-        if output(
-            Command::new("rustup")
-                .current_dir(workspace_dir())
-                .args(["target", "add", target]),
-        )
-        .is_err()
-        {
-            eprintln!("skipped the check for {target}: rustup cannot add it");
-            continue;
-        }
-        let mut check = cargo(&[
-            // Not built, since this host has no linker for the target.
-            "check",
-            "--locked",
-            "--quiet",
-            "--no-default-features",
-            "--features",
-            HEAVY_FEATURES,
-            "--target",
-            target,
-        ]);
-        // In one call, which checks shared dependencies once.
-        run(PORTABLE_CRATES
-            .iter()
-            .fold(&mut check, |check, name| check.args(["--package", name])))?;
+        check_for(target, PORTABLE_CRATES, &["--features", HEAVY_FEATURES])?;
     }
-    Ok(())
+    check_for(WASI_TARGET, WASI_CRATES, &[])
+}
+
+/// Checks crates for a target, without default features.
+fn check_for(target: &str, crates: &[&str], options: &[&str]) -> Result<()> {
+    let add_target = ["target", "add", target];
+    let mut rustup = Command::new("rustup");
+    if output(rustup.current_dir(workspace_dir()).args(add_target)).is_err() {
+        eprintln!("skipped the check for {target}: rustup cannot add it");
+        return Ok(());
+    }
+    // Not built, since this host has no linker for the target.
+    let mut check = cargo(&["check", "--locked", "--quiet", "--no-default-features"]);
+    check.args(options).args(["--target", target]);
+    // In one call, which checks shared dependencies once.
+    run(crates
+        .iter()
+        .fold(&mut check, |check, name| check.args(["--package", name])))
 }
