@@ -1,7 +1,7 @@
 //! Fetches a source, finds its skills and stages those that are wanted.
 
 use std::collections::BTreeSet;
-use std::io::Read;
+use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
 use skills_discovery::{SkillFiles, parallel_map};
@@ -498,16 +498,21 @@ fn read_signature(
     let mut path = archive.as_os_str().to_owned();
     path.push(extension);
     let path = PathBuf::from(path);
-    match path.try_exists() {
-        Ok(false) => return Ok(None),
-        Ok(true) => {}
-        Err(error) => return Err(InstallError::io("read", &path, error)),
+    let failed = |error| InstallError::io("read", &path, error);
+    match path.metadata() {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+        Err(error) => return Err(failed(error)),
+        // Another user may have put a FIFO there, which would never end.
+        Ok(metadata) if !metadata.is_file() => {
+            return Err(failed(io::Error::other("not a regular file")));
+        }
+        Ok(_) => {}
     }
     let mut bytes = Vec::new();
     open_file(&path)?
         .take(max_bytes)
         .read_to_end(&mut bytes)
-        .map_err(|error| InstallError::io("read", &path, error))?;
+        .map_err(failed)?;
     Ok(Some(String::from_utf8_lossy(&bytes).into_owned()))
 }
 

@@ -294,3 +294,15 @@ fn an_archive_is_read_until_a_deadline() {
         assert!(error.to_string().contains("takes too long"), "{error}");
     }
 }
+
+/// Another user of a shared directory can put it there.
+#[cfg(unix)]
+#[test]
+fn a_signature_that_never_ends_is_an_error() {
+    let fixture = Fixture::new();
+    fixture.tar_gz("a.tgz", &[skill_entry(&skill_text("pdf", ""))]);
+    fixture.fifo("a.tgz.minisig");
+    let error = fixture.add("./a.tgz").unwrap_err();
+    let cause = std::error::Error::source(&error).map(ToString::to_string);
+    assert_eq!(cause.as_deref(), Some("not a regular file"), "{error}");
+}
