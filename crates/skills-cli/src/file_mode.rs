@@ -1,16 +1,6 @@
 //! Permission bits of files, which other systems than Unix do not have.
 
-use std::io;
 use std::path::Path;
-
-/// Creates a directory with mode 0700, with its parents.
-pub(crate) fn create_private_dir(directory: &Path) -> io::Result<()> {
-    let mut builder = std::fs::DirBuilder::new();
-    builder.recursive(true);
-    #[cfg(unix)]
-    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
-    builder.create(directory)
-}
 
 /// Returns true if users other than the owner can read a file.
 pub(crate) fn is_readable_by_others(path: &Path) -> bool {

@@ -6,9 +6,8 @@ use std::sync::Arc;
 use skills_runtime::audit::AuditLog;
 use skills_runtime::ledger::Ledger;
 use skills_runtime::{Builder, FileApprovalStore};
-use skills_store::trusted_file;
+use skills_store::{create_private_dir, trusted_file};
 
-use crate::file_mode::create_private_dir;
 use crate::process_environment::Environment;
 
 /// Configuration directory of the administrator.

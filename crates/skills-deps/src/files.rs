@@ -7,8 +7,10 @@
 
 use std::fs::{self, File};
 use std::io::{self, Read, Write};
-use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt};
+use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
+
+use skills_store::create_private_dir;
 
 use crate::error::SetupError;
 
@@ -32,9 +34,7 @@ pub(crate) fn open(path: &Path) -> io::Result<File> {
 
 /// Creates a directory for this user alone, with those above it.
 pub(crate) fn create_dir(path: &Path) -> Result<(), SetupError> {
-    let mut builder = fs::DirBuilder::new();
-    let created = builder.recursive(true).mode(0o700).create(path);
-    created.map_err(|error| cannot("create", path, &error))
+    create_private_dir(path).map_err(|error| cannot("create", path, &error))
 }
 
 pub(crate) fn write_file(path: &Path, text: &str) -> Result<(), SetupError> {

@@ -1,10 +1,11 @@
 //! The ledger in files.
 
-use std::fs::{DirBuilder, File, OpenOptions};
+use std::fs::{File, OpenOptions};
 use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use skills_store::create_private_dir;
 use skills_store::trusted_file::{self, Privacy, TrustErrorKind};
 
 use crate::error::LedgerError;
@@ -202,9 +203,9 @@ impl Ledger {
         let path = self.path(stream, 0);
         let failed = |error| LedgerError::io(&path, error);
         let mut file = match open_for_append(&path) {
-            Err(error) if error.kind() == io::ErrorKind::NotFound => private_directory()
-                .create(&self.directory)
-                .and_then(|()| open_for_append(&path)),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {
+                create_private_dir(&self.directory).and_then(|()| open_for_append(&path))
+            }
             opened => opened,
         }
         .map_err(failed)?;
@@ -340,13 +341,4 @@ fn file_identity(file: &File) -> Option<(u64, u64)> {
 #[cfg(not(unix))]
 fn file_identity(_file: &File) -> Option<(u64, u64)> {
     None
-}
-
-/// Returns a builder of directories with their parents.
-fn private_directory() -> DirBuilder {
-    let mut builder = DirBuilder::new();
-    builder.recursive(true);
-    #[cfg(unix)]
-    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
-    builder
 }

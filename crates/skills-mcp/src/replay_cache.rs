@@ -7,9 +7,11 @@
 use std::collections::HashMap;
 use std::fs::{self, File};
 use std::io::{self, ErrorKind};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant, SystemTime};
+
+use skills_store::create_private_dir;
 
 /// Maximum number of nonces per principal within their lifetime. Beyond that, requests of this
 /// principal are rejected, those of others are not.
@@ -133,14 +135,6 @@ impl ReplayCache for DirectoryReplayCache {
 
 fn is_nonce(name: &str) -> bool {
     name.len() == 32 && name.bytes().all(|byte| byte.is_ascii_hexdigit())
-}
-
-fn create_private_dir(directory: &Path) -> io::Result<()> {
-    let mut builder = fs::DirBuilder::new();
-    builder.recursive(true);
-    #[cfg(unix)]
-    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
-    builder.create(directory)
 }
 
 #[cfg(test)]

@@ -5,6 +5,7 @@ use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
+use skills_store::create_private_dir;
 use skills_store::trusted_file::{self, Privacy, TrustErrorKind};
 
 /// Delay between two attempts to acquire the lock.
@@ -172,20 +173,6 @@ impl PrivateFile {
         name.push(suffix);
         PathBuf::from(name)
     }
-}
-
-#[cfg(unix)]
-fn create_private_dir(directory: &Path) -> io::Result<()> {
-    use std::os::unix::fs::DirBuilderExt;
-    fs::DirBuilder::new()
-        .recursive(true)
-        .mode(0o700)
-        .create(directory)
-}
-
-#[cfg(not(unix))]
-fn create_private_dir(directory: &Path) -> io::Result<()> {
-    fs::create_dir_all(directory)
 }
 
 #[cfg(test)]

@@ -1,4 +1,5 @@
-//! Files of the host application that decide what runs: policy, settings, approvals, tokens, keys,
+//! Directories and files of the host application: created privately, and, if they decide what runs,
+//! opened only if no other user can change them. Those are policy, settings, approvals, tokens, keys,
 //! the audit log and the locks beside them.
 //!
 //! ```text
@@ -28,6 +29,8 @@
 //! ```
 
 mod locations;
+mod private_dir;
 pub mod trusted_file;
 
 pub use locations::locations;
+pub use private_dir::create_private_dir;

@@ -47,7 +47,8 @@ const CRATES: &[(&str, usize, &[&str])] = &[
         &["skills-manifest", "skills-discovery"],
     ),
     ("skills-search", 2_500, &["skills-manifest"]),
-    // Files that decide what runs are opened in one way; below all crates that have some.
+    // Private directories and files that decide what runs have one way each; below all crates that
+    // have some.
     ("skills-store", 900, &[]),
     // The calls that start threads panic if the system refuses; this crate wraps them for all.
     ("skills-threads", 300, &[]),
@@ -65,7 +66,12 @@ const CRATES: &[(&str, usize, &[&str])] = &[
     (
         "skills-deps",
         2_700,
-        &["skills-packages", "skills-policy", "skills-sandbox"],
+        &[
+            "skills-packages",
+            "skills-policy",
+            "skills-sandbox",
+            "skills-store",
+        ],
     ),
     (
         "skills-process",
@@ -82,6 +88,7 @@ const CRATES: &[(&str, usize, &[&str])] = &[
             "skills-policy",
             "skills-process",
             "skills-sandbox",
+            "skills-store",
             "skills-threads",
         ],
     ),
@@ -148,7 +155,11 @@ const CRATES: &[(&str, usize, &[&str])] = &[
         13_400,
         &["skills-runtime", "skills-script", "skills-threads"],
     ),
-    ("skills-mcp", 7_300, &["skills-tools", "skills-threads"]),
+    (
+        "skills-mcp",
+        7_300,
+        &["skills-store", "skills-tools", "skills-threads"],
+    ),
     (
         "skills-cli",
         19_500,

@@ -1,11 +1,11 @@
 //! The cache directory, accessed through a handle.
 
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
-use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 
 use rustix::fs::{AtFlags, CWD, Dir, FileType, Mode, OFlags, Stat};
 use rustix::io::Errno;
+use skills_store::create_private_dir;
 
 use super::error::{CodeCacheError, TrustFault};
 
@@ -70,13 +70,7 @@ impl Directory {
         if let Some(directory) = Self::open(path)? {
             return Ok(directory);
         }
-        // The mode is passed to the call that creates the directory: changed later, others could
-        // open it in between.
-        let mut builder = std::fs::DirBuilder::new();
-        builder
-            .recursive(true)
-            .mode(0o700)
-            .create(path)
+        create_private_dir(path)
             .map_err(|error| CodeCacheError::io("make", path.to_owned(), error))?;
         // Another process may have created it in the same moment, so it is checked like any other.
         Self::open(path)?.ok_or_else(|| CodeCacheError::io("open", path.to_owned(), Errno::NOENT))

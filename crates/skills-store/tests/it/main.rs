@@ -9,4 +9,6 @@
 )]
 
 #[cfg(unix)]
+mod private_dir;
+#[cfg(unix)]
 mod trusted_file;
