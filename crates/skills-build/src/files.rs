@@ -5,8 +5,10 @@
 )]
 
 use std::fs::{self, FileType};
-use std::io::{self, Read, Write};
+use std::io::{self, Read};
 use std::path::{Path, PathBuf};
+
+use skills_store::{FileMode, replace_file};
 
 use crate::error::{BuildError, Repr};
 
@@ -193,33 +195,12 @@ pub(crate) fn write(path: &Path, bytes: &[u8]) -> Result<(), BuildError> {
     fs::write(path, bytes).map_err(failed)
 }
 
-/// Replaces a file atomically. A symlink at the path is replaced, not followed.
+/// Replaces a file atomically, and creates its parent directories. It is committed and shared, so the
+/// umask of the author decides who can read it.
 pub(crate) fn replace(path: &Path, bytes: &[u8]) -> Result<(), BuildError> {
-    let failed = |error| BuildError::io(path, "replace", error);
-    // The parent of a bare name is the empty path.
-    let parent = path
-        .parent()
-        .filter(|parent| !parent.as_os_str().is_empty())
-        .unwrap_or(Path::new("."));
-    fs::create_dir_all(parent).map_err(failed)?;
-    // In the same directory, since renaming does not work across file systems.
-    let mut temporary = new_file(parent).map_err(failed)?;
-    temporary.write_all(bytes).map_err(failed)?;
-    temporary
-        .persist(path)
-        .map_err(|error| failed(error.error))?;
-    Ok(())
-}
-
-/// Creates a temporary file with a random name and default permissions. `tempfile` would make it
-/// readable by its owner only, but artifacts are committed and shared.
-fn new_file(directory: &Path) -> io::Result<tempfile::NamedTempFile> {
-    let mut builder = tempfile::Builder::new();
-    builder.prefix(".new-");
-    // As for any new file, the umask of the author is applied.
-    #[cfg(unix)]
-    builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o666));
-    builder.tempfile_in(directory)
+    fs::create_dir_all(path.parent().unwrap_or(path))
+        .and_then(|()| replace_file(path, bytes, FileMode::Umask))
+        .map_err(|error| BuildError::io(path, "replace", error))
 }
 
 /// Returns the canonical path of a directory; `None` if it does not exist.

@@ -10,7 +10,7 @@ use std::io::{self, Read, Write};
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
-use skills_store::create_private_dir;
+use skills_store::{FileMode, create_private_dir};
 
 use crate::error::SetupError;
 
@@ -45,11 +45,10 @@ pub(crate) fn write_file(path: &Path, text: &str) -> Result<(), SetupError> {
         .map_err(|error| cannot("write", path, &error))
 }
 
-/// Replaces a file by one rename.
+/// Replaces a file of this user alone.
 pub(crate) fn replace_file(path: &Path, text: &str) -> Result<(), SetupError> {
-    let temporary = path.with_extension("new");
-    write_file(&temporary, text)?;
-    fs::rename(&temporary, path).map_err(|error| cannot("write", path, &error))
+    skills_store::replace_file(path, text.as_bytes(), FileMode::Private)
+        .map_err(|error| cannot("write", path, &error))
 }
 
 /// Reads a text file of at most 16 MiB; `None` for anything else, such as a symlink.

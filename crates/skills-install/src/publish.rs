@@ -1,7 +1,7 @@
 //! Writes skills as the files of a web site, from which other programs install them.
 
 use std::collections::BTreeMap;
-use std::io::{self, Read, Write};
+use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
 use cap_std::fs::Dir;
@@ -10,6 +10,7 @@ use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 use skills_discovery::{DigestCache, SKILL_FILE, SkillFiles, is_generated};
 use skills_manifest::SkillName;
+use skills_store::{FileMode, replace_file};
 
 use crate::TreePath;
 use crate::error::{InstallError, Repr};
@@ -133,7 +134,7 @@ impl WellKnownSite {
         let top = directory.join(DIRECTORY);
         let earlier = earlier_files(&top);
         for (path, content) in &self.files {
-            replace_file(&top.join(path), content)?;
+            write_file(&top.join(path), content)?;
         }
         let index = Index {
             schema: INDEX_SCHEMA.to_owned(),
@@ -142,7 +143,7 @@ impl WellKnownSite {
         let path = top.join(INDEX);
         let text = serde_json::to_string_pretty(&index)
             .map_err(|error| InstallError::io("write", &path, error.into()))?;
-        replace_file(&path, format!("{text}\n").as_bytes())?;
+        write_file(&path, format!("{text}\n").as_bytes())?;
         for path in earlier
             .iter()
             .filter(|path| !self.files.contains_key(path.as_str()))
@@ -272,24 +273,11 @@ fn earlier_files(top: &Path) -> Vec<String> {
         .collect()
 }
 
-/// Replaces a file in one step, so that a server never sends a part of it.
-fn replace_file(path: &Path, content: &[u8]) -> Result<(), InstallError> {
-    let parent = path.parent().unwrap_or(path);
-    let write = || {
-        std::fs::create_dir_all(parent)?;
-        let mut file = tempfile::NamedTempFile::new_in(parent)?;
-        file.write_all(content)?;
-        // For the web server, which is another user.
-        #[cfg(unix)]
-        {
-            use std::os::unix::fs::PermissionsExt;
-            file.as_file()
-                .set_permissions(std::fs::Permissions::from_mode(0o644))?;
-        }
-        file.persist(path).map_err(|error| error.error)
-    };
-    write().map_err(|error| InstallError::io("write", path, error))?;
-    Ok(())
+/// Writes a file for a web server, which is another user, and never sends a part of it.
+fn write_file(path: &Path, content: &[u8]) -> Result<(), InstallError> {
+    std::fs::create_dir_all(path.parent().unwrap_or(path))
+        .and_then(|()| replace_file(path, content, FileMode::Public))
+        .map_err(|error| InstallError::io("write", path, error))
 }
 
 /// Removes a file, and its directory if that is empty then.

@@ -1,7 +1,7 @@
 //! Private state files of the host application.
 use std::ffi::OsString;
-use std::fs::{self, File, OpenOptions, TryLockError};
-use std::io::{self, Write};
+use std::fs::{File, OpenOptions, TryLockError};
+use std::io;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
@@ -128,8 +128,9 @@ impl PrivateFile {
         // A separate file is locked: the state file itself is replaced, and with it its inode.
         let mut options = OpenOptions::new();
         options.create(true).truncate(false).write(true);
-        let lock = self.sibling("lock");
-        Ok(trusted_file::open_with(&lock, &mut options)?)
+        let mut lock = OsString::from(&self.path);
+        lock.push(".lock");
+        Ok(trusted_file::open_with(Path::new(&lock), &mut options)?)
     }
 
     /// Opens the file for reading; `None` if it does not exist.
@@ -151,32 +152,14 @@ impl PrivateFile {
     }
 
     pub(crate) fn replace_bytes(&self, bytes: &[u8]) -> io::Result<()> {
-        let new = self.sibling("new");
-        // A leftover of a killed process can have other permissions, so it is removed.
-        match fs::remove_file(&new) {
-            Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
-            _ => {}
-        }
-        let mut options = OpenOptions::new();
-        // `create_new` does not follow a symlink that was put here since.
-        options.write(true).create_new(true);
-        let mut file = trusted_file::open_with(&new, &mut options)?;
-        file.write_all(bytes)?;
-        // Without the sync, a crash of the system could leave an empty file under the final name.
-        file.sync_all()?;
-        fs::rename(new, &self.path)
-    }
-
-    fn sibling(&self, suffix: &str) -> PathBuf {
-        let mut name = OsString::from(&self.path);
-        name.push(".");
-        name.push(suffix);
-        PathBuf::from(name)
+        Ok(trusted_file::replace(&self.path, bytes)?)
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use std::fs;
+
     use super::*;
 
     #[test]

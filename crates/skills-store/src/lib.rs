@@ -1,6 +1,6 @@
-//! Directories and files of the host application: created privately, and, if they decide what runs,
-//! opened only if no other user can change them. Those are policy, settings, approvals, tokens, keys,
-//! the audit log and the locks beside them.
+//! Directories and files of the host application: created privately, replaced atomically, and, if they
+//! decide what runs, opened only if no other user can change them. Those are policy, settings,
+//! approvals, tokens, keys, the audit log and the locks beside them.
 //!
 //! ```text
 //! path --each component, links resolved--> owner, mode, access control list
@@ -30,7 +30,9 @@
 
 mod locations;
 mod private_dir;
+mod replace_file;
 pub mod trusted_file;
 
 pub use locations::locations;
 pub use private_dir::create_private_dir;
+pub use replace_file::{FileMode, replace_file};

@@ -29,6 +29,7 @@ use std::fs::{File, OpenOptions};
 use std::io::{self, Read};
 use std::path::Path;
 
+use crate::replace_file::{self, FileMode};
 use error::Problem;
 pub use error::{TrustError, TrustErrorKind};
 
@@ -84,6 +85,26 @@ pub fn open_with(path: &Path, options: &mut OpenOptions) -> Result<File, TrustEr
     #[cfg(not(unix))]
     let file = open_regular_with(path, path, options)?;
     Ok(file)
+}
+
+/// Replaces a trusted file, or creates it, as [`replace_file`](crate::replace_file()) does. The new
+/// file is readable and writable by its owner only; its directory must exist.
+///
+/// # Errors
+/// Fails if the directory or the new file is not trusted, or the file cannot be written. The old file
+/// is then unchanged.
+pub fn replace(path: &Path, bytes: &[u8]) -> Result<(), TrustError> {
+    let failed = |error| TrustError::io(path, path, error);
+    #[cfg(unix)]
+    let resolved = &resolve::resolve(&replace_file::parent(path), resolve::End::File)?
+        .join(path.file_name().unwrap_or_default());
+    #[cfg(not(unix))]
+    let resolved = path;
+    let new = replace_file::create(resolved, &FileMode::Private).map_err(failed)?;
+    // A file system without owners can give it others.
+    #[cfg(unix)]
+    ownership::check_file(path, new.path(), &metadata(new.as_file(), path)?)?;
+    replace_file::write(new, resolved, bytes, FileMode::Private).map_err(failed)
 }
 
 /// Opens a regular file of any owner for reading without waiting: for files that are only shown

@@ -37,6 +37,7 @@ const CRATES: &[(&str, usize, &[&str])] = &[
             "skills-discovery",
             "skills-packages",
             "skills-signature",
+            "skills-store",
             "skills-threads",
         ],
     ),
@@ -47,14 +48,14 @@ const CRATES: &[(&str, usize, &[&str])] = &[
         &["skills-manifest", "skills-discovery"],
     ),
     ("skills-search", 2_500, &["skills-manifest"]),
-    // Private directories and files that decide what runs have one way each; below all crates that
-    // have some.
+    // Private directories, replaced files and files that decide what runs have one way each; below
+    // all crates that have some.
     ("skills-store", 900, &[]),
     // The calls that start threads panic if the system refuses; this crate wraps them for all.
     ("skills-threads", 300, &[]),
     ("skills-audit", 1_900, &["skills-store"]),
     ("skills-ledger", 2_500, &["skills-store"]),
-    ("skills-build", 2_400, &[]),
+    ("skills-build", 2_400, &["skills-store"]),
     ("skills-policy", 8_200, &["skills-clients"]),
     ("skills-sandbox", 2_700, &["skills-policy"]),
     (

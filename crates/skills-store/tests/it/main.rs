@@ -11,4 +11,6 @@
 #[cfg(unix)]
 mod private_dir;
 #[cfg(unix)]
+mod replace_file;
+#[cfg(unix)]
 mod trusted_file;

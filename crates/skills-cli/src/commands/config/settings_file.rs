@@ -1,7 +1,7 @@
 //! Changes a settings file.
 
 use std::fs::{self, File};
-use std::io::{self, Write};
+use std::io;
 use std::path::{Path, PathBuf};
 
 use anyhow::Context as _;
@@ -9,7 +9,7 @@ use clap::Args;
 use skills_runtime::PrivateFile;
 use skills_runtime::discovery::Trust;
 use skills_runtime::policy::RuleSource;
-use tempfile::NamedTempFile;
+use skills_store::{FileMode, replace_file};
 use toml_edit::DocumentMut;
 
 use crate::context::Context;
@@ -95,32 +95,13 @@ impl TargetFile {
     fn replace(&self, path: &Path, text: &str) -> io::Result<()> {
         // A symlink of a project was rejected.
         let path = path.canonicalize().unwrap_or_else(|_| path.to_owned());
-        let directory = path.parent().unwrap_or(Path::new("/"));
-        fs::create_dir_all(directory)?;
-        let mut file = self.create_temporary(directory)?;
-        file.write_all(text.as_bytes())?;
-        if let Ok(existing) = path.metadata() {
-            file.as_file().set_permissions(existing.permissions())?;
-        }
-        // Without the sync, a crash of the system could leave an empty file under the final name.
-        file.as_file().sync_all()?;
-        file.persist(path)?;
-        Ok(())
-    }
-
-    #[cfg(unix)]
-    fn create_temporary(&self, directory: &Path) -> io::Result<NamedTempFile> {
-        let mode = if self.project { 0o666 } else { 0o600 };
-        let mode = std::os::unix::fs::PermissionsExt::from_mode(mode);
-        tempfile::Builder::new()
-            // The umask restricts it.
-            .permissions(mode)
-            .tempfile_in(directory)
-    }
-
-    #[cfg(not(unix))]
-    fn create_temporary(&self, directory: &Path) -> io::Result<NamedTempFile> {
-        NamedTempFile::new_in(directory)
+        fs::create_dir_all(path.parent().unwrap_or(&path))?;
+        let mode = match path.metadata() {
+            Ok(existing) => FileMode::Exact(existing.permissions()),
+            Err(_) if self.project => FileMode::Umask,
+            Err(_) => FileMode::Private,
+        };
+        replace_file(&path, text.as_bytes(), mode)
     }
 }
 
