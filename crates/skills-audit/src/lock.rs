@@ -1,11 +1,11 @@
 //! Locks that exclude other processes.
 
-use std::fs::{File, OpenOptions, TryLockError};
+use std::fs::{File, TryLockError};
 use std::io;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use skills_store::trusted_file;
+use skills_store::trusted_file::open_lock;
 
 use crate::AuditError;
 use crate::error::Repr;
@@ -30,7 +30,7 @@ impl FileLock {
         timeout: Duration,
         mut wait: impl FnMut() -> bool,
     ) -> Result<Self, AuditError> {
-        let file = open_or_create(path).map_err(|error| AuditError::io(path, error))?;
+        let file = open_lock(path).map_err(|error| AuditError::io(path, error.into()))?;
         loop {
             match file.try_lock() {
                 Ok(()) => return Ok(Self(file)),
@@ -65,14 +65,6 @@ impl Drop for FileLock {
         // descriptor until it executes its program.
         let _ = self.0.unlock();
     }
-}
-
-/// Opens a file for locking and writing. It is never truncated or deleted: another process can hold
-/// the lock on this very file.
-pub(crate) fn open_or_create(path: &Path) -> io::Result<File> {
-    let mut options = OpenOptions::new();
-    options.create(true).truncate(false).write(true);
-    Ok(trusted_file::open_with(path, &mut options)?)
 }
 
 /// Pause between two attempts to acquire the lock; there is no portable blocking lock with a

@@ -11,7 +11,9 @@ use std::fs::File;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
-use crate::lock::{FileLock, open_or_create};
+use skills_store::trusted_file::open_lock;
+
+use crate::lock::FileLock;
 use crate::record::MAX_LINE_BYTES;
 use crate::with_suffix;
 
@@ -33,7 +35,7 @@ impl OpenRun {
     pub(crate) fn begin(log: &Path) -> io::Result<Self> {
         let mut number = 1;
         loop {
-            if let Some(lock) = FileLock::try_acquire(open_or_create(&run_path(log, number))?)? {
+            if let Some(lock) = FileLock::try_acquire(open_lock(&run_path(log, number))?)? {
                 // A process that was killed leaves its padding behind.
                 lock.file().set_len(0)?;
                 return Ok(Self {
@@ -78,7 +80,7 @@ pub(crate) fn count_open_runs(log: &Path) -> io::Result<u64> {
         if !path.try_exists()? {
             break;
         }
-        count += u64::from(FileLock::try_acquire(open_or_create(&path)?)?.is_none());
+        count += u64::from(FileLock::try_acquire(open_lock(&path)?)?.is_none());
     }
     Ok(count)
 }

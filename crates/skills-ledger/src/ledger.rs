@@ -278,10 +278,8 @@ impl Ledger {
     /// is dropped.
     fn try_lock(&self) -> Result<Option<File>, LedgerError> {
         let path = self.directory.join("lock");
-        let mut options = OpenOptions::new();
-        options.create(true).truncate(false).write(true);
-        let file = trusted_file::open_with(&path, &mut options)
-            .map_err(|error| LedgerError::io(&path, error.into()))?;
+        let file =
+            trusted_file::open_lock(&path).map_err(|error| LedgerError::io(&path, error.into()))?;
         Ok(file.try_lock().is_ok().then_some(file))
     }
 }

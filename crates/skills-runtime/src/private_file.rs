@@ -1,6 +1,6 @@
 //! Private state files of the host application.
 use std::ffi::OsString;
-use std::fs::{File, OpenOptions, TryLockError};
+use std::fs::{File, TryLockError};
 use std::io;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
@@ -126,11 +126,9 @@ impl PrivateFile {
             create_private_dir(parent)?;
         }
         // A separate file is locked: the state file itself is replaced, and with it its inode.
-        let mut options = OpenOptions::new();
-        options.create(true).truncate(false).write(true);
         let mut lock = OsString::from(&self.path);
         lock.push(".lock");
-        Ok(trusted_file::open_with(Path::new(&lock), &mut options)?)
+        Ok(trusted_file::open_lock(Path::new(&lock))?)
     }
 
     /// Opens the file for reading; `None` if it does not exist.

@@ -87,6 +87,16 @@ pub fn open_with(path: &Path, options: &mut OpenOptions) -> Result<File, TrustEr
     Ok(file)
 }
 
+/// Opens a trusted file for locking, or creates it. Its content stays, and it is never deleted: another
+/// process can hold the lock of this very file.
+///
+/// # Errors
+/// As [`open`].
+pub fn open_lock(path: &Path) -> Result<File, TrustError> {
+    let mut options = OpenOptions::new();
+    open_with(path, options.create(true).truncate(false).write(true))
+}
+
 /// Replaces a trusted file, or creates it, as [`replace_file`](crate::replace_file()) does. The new
 /// file is readable and writable by its owner only; its directory must exist.
 ///

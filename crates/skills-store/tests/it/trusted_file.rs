@@ -10,7 +10,8 @@ use std::path::{Path, PathBuf};
 use nix::sys::stat::Mode;
 use nix::unistd::{geteuid, mkfifo};
 use skills_store::trusted_file::{
-    Privacy, TrustError, TrustErrorKind, check_directory, open_untrusted, open_with, read,
+    Privacy, TrustError, TrustErrorKind, check_directory, open_lock, open_untrusted, open_with,
+    read,
 };
 use tempfile::TempDir;
 
@@ -334,6 +335,18 @@ fn a_new_file_is_private_and_is_not_created_where_others_can_write() {
         TrustErrorKind::Untrusted
     );
     assert!(!config.path("config/other").exists());
+}
+
+#[test]
+fn a_file_that_is_locked_keeps_its_content() {
+    let config = Config::new();
+    let lock = config.path("config/lock");
+    open_lock(&lock).unwrap().write_all(b"held").unwrap();
+    drop(open_lock(&lock).unwrap());
+    assert_eq!(fs::read_to_string(&lock).unwrap(), "held");
+    config.chmod("config/lock", 0o666);
+    let error = open_lock(&lock).unwrap_err();
+    assert_eq!(error.kind(), TrustErrorKind::Untrusted);
 }
 
 #[test]
