@@ -6,22 +6,16 @@
 )]
 
 use std::fs::{self, File};
-use std::io::{self, Read, Write};
+use std::io::{self, Read};
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
-use skills_store::{FileMode, create_private_dir};
+use skills_store::{FileMode, create_private_dir, replace_file};
 
 use crate::error::SetupError;
 
 /// Maximum size of a file that a package manager wrote and that is read, in bytes.
 const MAX_FILE_BYTES: u64 = 16 << 20;
-
-fn private_options() -> fs::OpenOptions {
-    let mut options = fs::OpenOptions::new();
-    options.write(true).mode(0o600);
-    options
-}
 
 /// Opens a file or directory of the store, which no other user can write.
 #[expect(
@@ -37,17 +31,10 @@ pub(crate) fn create_dir(path: &Path) -> Result<(), SetupError> {
     create_private_dir(path).map_err(|error| cannot("create", path, &error))
 }
 
+/// Writes a file for this user alone, atomically. A symlink that a program of an earlier step put
+/// there is replaced.
 pub(crate) fn write_file(path: &Path, text: &str) -> Result<(), SetupError> {
-    // A program of an earlier step could have put a symlink there.
-    let _ = fs::remove_file(path);
-    let file = private_options().create_new(true).open(path);
-    file.and_then(|mut file| file.write_all(text.as_bytes()))
-        .map_err(|error| cannot("write", path, &error))
-}
-
-/// Replaces a file of this user alone.
-pub(crate) fn replace_file(path: &Path, text: &str) -> Result<(), SetupError> {
-    skills_store::replace_file(path, text.as_bytes(), FileMode::Private)
+    replace_file(path, text.as_bytes(), FileMode::Private)
         .map_err(|error| cannot("write", path, &error))
 }
 
@@ -142,9 +129,10 @@ pub(crate) fn cannot(action: &str, path: &Path, error: &io::Error) -> SetupError
 
 /// Opens a file that processes lock, and creates it if it does not exist.
 pub(crate) fn open_lock(path: &Path) -> Result<File, SetupError> {
-    let mut options = private_options();
-    let options = options.create(true).truncate(false).read(true);
+    let mut options = fs::OpenOptions::new();
+    let options = options.create(true).truncate(false).read(true).write(true);
     options
+        .mode(0o600)
         .open(path)
         .map_err(|error| cannot("open", path, &error))
 }

@@ -20,8 +20,8 @@ use sha2::{Digest, Sha256};
 use crate::environment::{Environment, RECORD_FILE};
 use crate::error::SetupError;
 use crate::files::{
-    cannot, create_dir, is_same_file, list, open, open_lock, read_bounded, remove, replace_file,
-    size_of, write_file,
+    cannot, create_dir, is_same_file, list, open, open_lock, read_bounded, remove, size_of,
+    write_file,
 };
 use crate::installed::InstalledPython;
 use crate::key::EnvironmentKey;
@@ -150,7 +150,7 @@ impl Store {
         create_dir(&self.directory.join(PLANS))?;
         let text = serde_json::to_string_pretty(&plan)
             .map_err(|error| SetupError::store(error.to_string()))?;
-        replace_file(&self.plan_path(key), &text)?;
+        write_file(&self.plan_path(key), &text)?;
         Ok(plan)
     }
 
@@ -177,7 +177,7 @@ impl Store {
         create_dir(&self.directory.join(IMAGES))?;
         let text =
             serde_json::to_string(&report).map_err(|error| SetupError::store(error.to_string()))?;
-        replace_file(&self.image_path(image), &text)
+        write_file(&self.image_path(image), &text)
     }
 
     fn image_path(&self, image: &str) -> PathBuf {
