@@ -11,8 +11,6 @@ use std::fs::File;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
-use skills_store::trusted_file::open_lock;
-
 use crate::lock::FileLock;
 use crate::record::MAX_LINE_BYTES;
 use crate::with_suffix;
@@ -35,7 +33,7 @@ impl OpenRun {
     pub(crate) fn begin(log: &Path) -> io::Result<Self> {
         let mut number = 1;
         loop {
-            if let Some(lock) = FileLock::try_acquire(open_lock(&run_path(log, number))?)? {
+            if let Some(lock) = FileLock::try_acquire(&run_path(log, number))? {
                 // A process that was killed leaves its padding behind.
                 lock.file().set_len(0)?;
                 return Ok(Self {
@@ -80,7 +78,7 @@ pub(crate) fn count_open_runs(log: &Path) -> io::Result<u64> {
         if !path.try_exists()? {
             break;
         }
-        count += u64::from(FileLock::try_acquire(open_lock(&path)?)?.is_none());
+        count += u64::from(FileLock::try_acquire(&path)?.is_none());
     }
     Ok(count)
 }

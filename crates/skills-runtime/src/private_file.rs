@@ -1,15 +1,12 @@
 //! Private state files of the host application.
 use std::ffi::OsString;
-use std::fs::{File, TryLockError};
+use std::fs::File;
 use std::io;
 use std::path::{Path, PathBuf};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
-use skills_store::create_private_dir;
 use skills_store::trusted_file::{self, Privacy, TrustErrorKind};
-
-/// Delay between two attempts to acquire the lock.
-const LOCK_RETRY_INTERVAL: Duration = Duration::from_millis(5);
+use skills_store::{create_private_dir, lock_with_timeout};
 
 /// Maximum size of the text of a file, in bytes.
 const MAX_TEXT_BYTES: u64 = 64 << 20;
@@ -101,24 +98,14 @@ impl PrivateFile {
     /// longer than `max_wait`; otherwise the same as `lock`.
     pub fn lock_with_timeout(&self, max_wait: Duration) -> io::Result<File> {
         let file = self.open_lock()?;
-        // File locks have no timeout, so the lock is polled.
-        let deadline = Instant::now() + max_wait;
-        loop {
-            match file.try_lock() {
-                Ok(()) => return Ok(file),
-                Err(TryLockError::WouldBlock) if Instant::now() < deadline => {
-                    std::thread::sleep(LOCK_RETRY_INTERVAL)
-                }
-                Err(TryLockError::WouldBlock) => {
-                    let message = format!(
-                        "another process has held it for {} seconds",
-                        max_wait.as_secs()
-                    );
-                    return Err(io::Error::new(io::ErrorKind::TimedOut, message));
-                }
-                Err(TryLockError::Error(error)) => return Err(error),
-            }
+        if lock_with_timeout(&file, max_wait)? {
+            return Ok(file);
         }
+        let message = format!(
+            "another process has held it for {} seconds",
+            max_wait.as_secs()
+        );
+        Err(io::Error::new(io::ErrorKind::TimedOut, message))
     }
 
     fn open_lock(&self) -> io::Result<File> {

@@ -28,11 +28,13 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
+mod file_lock;
 mod locations;
 mod private_dir;
 mod replace_file;
 pub mod trusted_file;
 
+pub use file_lock::lock_with_timeout;
 pub use locations::locations;
 pub use private_dir::create_private_dir;
 pub use replace_file::{FileMode, replace_file};
