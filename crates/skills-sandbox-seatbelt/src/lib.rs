@@ -24,7 +24,7 @@
 //!   local port ([`ProxyAccess`]), where a proxy ([`skills_egress`]) checks them during
 //!   the run.
 //!
-//! The profile is written to `/tmp/openskills-seatbelt-{pid}-{attempt}.sb`, a new file that only
+//! The profile is written to `/tmp/openskills-seatbelt-{random}.sb`, a new file that only
 //! its owner can read, and is removed however the run ends. At the deadline, and after a normal
 //! exit too, the whole process group is killed. If `sandbox-exec` fails, the run fails; a program
 //! is never started without it.
@@ -70,8 +70,6 @@ mod executable_set;
 mod parameter;
 mod plan;
 mod profile;
-#[cfg(unix)]
-mod profile_file;
 #[cfg(unix)]
 mod report;
 #[cfg(unix)]

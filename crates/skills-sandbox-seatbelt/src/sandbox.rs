@@ -1,7 +1,7 @@
 //! The Seatbelt backend.
 
 use std::fmt;
-use std::io;
+use std::io::{self, Write};
 use std::net::Ipv4Addr;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -16,12 +16,12 @@ use skills_sandbox::{
     EnforcementReport, Job, Quota, Refusals, RunFuture, RunOutput, Sandbox, SandboxError,
     Termination,
 };
+use tempfile::NamedTempFile;
 use tokio::net::TcpListener;
 use tokio::process::Command;
 
 use crate::plan::{Plan, PlanContext, SANDBOX_EXEC};
 use crate::profile::{FILE_PREFIX, ProxyAccess};
-use crate::profile_file::ProfileFile;
 use crate::report::{probe_report, report};
 use crate::resolve::resolve_executables;
 
@@ -124,8 +124,7 @@ impl SeatbeltSandbox {
         let job = job.protect(key_files.symlinks().map(Path::to_owned));
         let (scratch, scratch_path) = self.create_scratch()?;
         let failed = |error| SandboxError::setup("writing the profile", error);
-        let mut file =
-            ProfileFile::create(&launcher.profile_directory, std::process::id()).map_err(failed)?;
+        let mut file = create_profile_file(&launcher.profile_directory).map_err(failed)?;
         // Before the profile, which contains its port.
         let egress = self.open_egress(&job).await?;
         let context = PlanContext {
@@ -138,7 +137,7 @@ impl SeatbeltSandbox {
         };
         let executables = resolve_executables(&job, &self.program_finder)?;
         let plan = Plan::new(&job, &executables, &context)?;
-        file.write(&plan.profile().to_string()).map_err(failed)?;
+        write!(file, "{}", plan.profile()).map_err(failed)?;
         let scratch_quota = Quota::new(&context.scratch, plan.limits().scratch_bytes);
         let bounds = Bounds {
             limits: plan.limits(),
@@ -383,6 +382,15 @@ fn has_profile_location(line: &str) -> bool {
         [name, line, column, _] => is_profile_name(name) && is_number(line) && is_number(column),
         _ => false,
     }
+}
+
+/// Creates an empty file for one profile, which only its owner can read, and which is removed on drop.
+/// All users can create files in the directory, so the name is one that none can know before.
+fn create_profile_file(directory: &Path) -> io::Result<NamedTempFile> {
+    tempfile::Builder::new()
+        .prefix(FILE_PREFIX)
+        .suffix(".sb")
+        .tempfile_in(directory)
 }
 
 fn is_profile_name(name: &str) -> bool {

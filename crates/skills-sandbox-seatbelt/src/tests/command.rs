@@ -26,8 +26,9 @@ async fn the_command_line() {
     let arguments = arguments
         .replace(&shell.executable.display().to_string(), "[bash]")
         .replace(&shell.argv0.display().to_string(), "[bash]");
+    let profile = arguments.lines().nth(1).unwrap().to_owned();
     let arguments = arguments
-        .replace(&std::process::id().to_string(), "[pid]")
+        .replace(profile.rsplit('-').next().unwrap(), "[random].sb")
         .replace(&fixture.path("").display().to_string(), "[top]/");
     // The number of parent directories depends on the location of temporary files.
     let is_fixed = |line: &&str| !line.starts_with("-D ANCESTOR_");
