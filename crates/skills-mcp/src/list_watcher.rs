@@ -49,12 +49,16 @@ fn stop_watching(server: &Server, error: &dyn Display) {
     is_started.store(false, Ordering::Relaxed);
 }
 
-/// Records lists that this server has not served: a subscriber may have read them from another
-/// server behind the same address. Performs blocking I/O.
+/// Records what this server has not served: a subscriber may have read it from another server behind
+/// the same address. Performs blocking I/O.
 pub(crate) fn refresh_unserved(server: &Server, lists: impl Iterator<Item = ListKind>) {
-    lists
-        .filter(|list| !server.inner.list_tracker.was_served(*list))
-        .for_each(|list| refresh_list(server, list));
+    for list in lists {
+        match list {
+            ListKind::Resources => served_skills::read_unread(server),
+            _ if server.inner.list_tracker.was_served(list) => {}
+            _ => refresh_list(server, list),
+        }
+    }
 }
 
 /// Compares the served lists with their current content.

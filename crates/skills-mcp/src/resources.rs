@@ -27,6 +27,7 @@ pub(crate) async fn list(
     request: Option<PaginatedRequestParams>,
 ) -> Result<ListResourcesResult, ErrorData> {
     let cursor = request.and_then(|request| request.cursor);
+    let cursor = cursor.filter(|cursor| !cursor.is_empty());
     // The first page has the index.
     let index = cursor.is_none().then(skill_index::resource);
     let limit = PAGE_SIZE - usize::from(index.is_some());

@@ -11,8 +11,8 @@ use crate::Server;
 use crate::list_changes::{ListKind, ListTracker};
 use crate::pagination::{Page, decode_cursor, encode_cursor};
 
-/// The SHA-256 of the digests of all files. Every list of skills depends on nothing but names and
-/// files: the frontmatter is in one.
+/// The SHA-256 of the paths and digests of all files. Every list of skills depends on nothing else:
+/// the frontmatter is in a file.
 type SkillDigest = [u8; 32];
 
 /// The skills that clients have been served.
@@ -26,12 +26,14 @@ pub(crate) struct ServedSkills(Mutex<Served>);
 struct Served {
     /// Whether anything was served.
     has_begun: bool,
-    /// The skills that were looked at, by name; `None` for one that is not published.
+    /// The skills that were read, by name; `None` for one that is not published.
     skills: BTreeMap<String, Option<SkillDigest>>,
-    /// The names of the skills that were there then and that no client has seen.
+    /// The names of the other skills of that time. A skill that is in neither list is new.
     unread: HashSet<String>,
     /// The number of differences that were found.
     changes: u64,
+    /// The number of comparisons that have begun.
+    comparisons: u64,
 }
 
 /// Returns a page of at most `limit` published skills, ordered by name, and records them as served.
@@ -44,35 +46,68 @@ pub(crate) async fn page(
     limit: usize,
 ) -> Result<Page<Arc<PublishedSkill>>, ErrorData> {
     let after = decode_cursor(cursor)?;
-    let skills = server
-        .run_blocking(move |server| {
-            let is_wanted = |name: &str| after.as_deref().is_none_or(|after| name > after);
-            read_and_track(server, is_wanted, limit)
-        })
-        .await?;
+    let read_page = move |server: &Server| {
+        if after.is_some() && !server.inner.served_skills.lock().has_begun {
+            // The client has read the pages before from another server.
+            read_and_record(server, |_| true, usize::MAX);
+        }
+        let is_wanted = |name: &str| after.as_deref().is_none_or(|after| name > after);
+        let comparisons = server.inner.served_skills.lock().comparisons;
+        let page = read_and_record(server, is_wanted, limit);
+        if server.inner.served_skills.lock().comparisons != comparisons {
+            // The comparison did not know of this page, whose skills may have changed since.
+            refresh(server);
+        }
+        page
+    };
+    let PublishedSkills {
+        skills, has_more, ..
+    } = server.run_blocking(read_page).await?;
     // By name and not by position, so that added or removed skills do not shift the next page.
-    let last = skills.skills.last().filter(|_| skills.has_more);
+    let last = skills.last().filter(|_| has_more);
     let next = last.map(|last| encode_cursor(&last.name));
-    let items = skills.skills;
-    Ok(Page { items, next })
+    Ok(Page {
+        items: skills,
+        next,
+    })
 }
 
 /// Returns all published skills, ordered by name, and records them as served. Performs blocking
 /// I/O.
 pub(crate) fn all(server: &Server) -> Vec<Arc<PublishedSkill>> {
-    read_and_track(server, |_| true, usize::MAX).skills
+    read_and_record(server, |_| true, usize::MAX).skills
+}
+
+/// Records a skill that was read alone. Performs blocking I/O.
+pub(crate) fn record(server: &Server, skill: &PublishedSkill) {
+    read_and_record(server, |name| name == skill.name, 1);
 }
 
 /// Compares the skills that were served with their current content: all if none were. Performs
 /// blocking I/O.
 pub(crate) fn refresh(server: &Server) {
-    let unread = server.inner.served_skills.lock().unread.clone();
-    read_and_track(server, |name| !unread.contains(name), usize::MAX);
+    let unread = {
+        let mut served = server.inner.served_skills.lock();
+        served.comparisons += 1;
+        served.unread.clone()
+    };
+    read_and_record(server, |name| !unread.contains(name), usize::MAX);
+}
+
+/// Records all skills, unless they are known already. Performs blocking I/O.
+pub(crate) fn read_unread(server: &Server) {
+    let is_complete = {
+        let served = server.inner.served_skills.lock();
+        served.has_begun && served.unread.is_empty()
+    };
+    if !is_complete {
+        all(server);
+    }
 }
 
 /// Reads skills and records them as served. The reasons why others are not published are logged
 /// once.
-fn read_and_track(
+fn read_and_record(
     server: &Server,
     is_wanted: impl Fn(&str) -> bool,
     limit: usize,
@@ -107,7 +142,7 @@ impl Served {
     fn record(&mut self, found: &PublishedSkills) {
         let is_first = !std::mem::replace(&mut self.has_begun, true);
         let unread: HashSet<&str> = found.unread.iter().map(String::as_str).collect();
-        let now = looked_at(found);
+        let now = read_skills(found, &unread);
         let mut is_changed = false;
         self.skills.retain(|name, before| {
             let exists = now.contains_key(name.as_str()) || unread.contains(name.as_str());
@@ -131,19 +166,30 @@ impl Served {
     }
 }
 
-/// Returns the skills that were looked at, by name; `None` for one that is not published.
-fn looked_at(found: &PublishedSkills) -> BTreeMap<&str, Option<SkillDigest>> {
-    let unpublished = found.unpublished.iter();
-    let unpublished = unpublished.map(|skill| (skill.name.as_str(), None));
+/// Returns the skills that were read, by name; `None` for one that is not published. An untrusted
+/// skill can have the name of another one, which counts.
+fn read_skills<'a>(
+    found: &'a PublishedSkills,
+    unread: &HashSet<&str>,
+) -> BTreeMap<&'a str, Option<SkillDigest>> {
+    let unpublished = found.unpublished.iter().map(|skill| skill.name.as_str());
+    let unpublished = unpublished.filter(|name| !unread.contains(name));
     let published = found.skills.iter();
     let published = published.map(|skill| (skill.name.as_str(), Some(digest(skill))));
-    unpublished.chain(published).collect()
+    unpublished
+        .map(|name| (name, None))
+        .chain(published)
+        .collect()
 }
 
 fn digest(skill: &PublishedSkill) -> SkillDigest {
     let mut digest = Sha256::new();
     for file in &skill.files {
-        digest.update(&file.sha256);
+        // Both are without NUL.
+        for part in [&file.path, &file.sha256] {
+            digest.update(part);
+            digest.update([0]);
+        }
     }
     digest.finalize().into()
 }

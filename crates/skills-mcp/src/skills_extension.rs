@@ -43,10 +43,12 @@ pub(crate) async fn get(server: &Server, uri: String) -> Result<GetSkillResult, 
     let (name, _) = parse_canonical_uri(&uri)
         .filter(|(_, path)| path == SKILL_FILE)
         .ok_or_else(not_found)?;
-    let skill = server
-        .run_blocking(move |server| server.tools().published_skill(&name))
-        .await?
-        .ok_or_else(not_found)?;
+    let read = move |server: &Server| {
+        let skill = server.tools().published_skill(&name)?;
+        served_skills::record(server, &skill);
+        Some(skill)
+    };
+    let skill = server.run_blocking(read).await?.ok_or_else(not_found)?;
     let entry = skill_entry(&skill);
     Ok(GetSkillResult::new(entry)
         .with_ttl_ms(CACHE_TTL_MS)

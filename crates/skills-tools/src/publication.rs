@@ -41,9 +41,9 @@ pub struct PublishedSkills {
     /// The skills that are not published, ordered by name, and after the last page those that are
     /// not trusted.
     pub unpublished: Vec<UnpublishedSkill>,
-    /// The names of the skills that were not looked at, in order.
+    /// The names of the other skills of the catalog, in order.
     pub unread: Vec<String>,
-    /// Whether wanted skills are among them.
+    /// Whether wanted skills that are published are among them.
     pub has_more: bool,
 }
 

@@ -2,7 +2,9 @@
 
 use serde_json::{Value, json};
 use skills_mcp::Server;
-use skills_tools::ToolGroup;
+use skills_tools::runtime::discovery::Trust;
+use skills_tools::runtime::{Root, Scope, SkillRuntime};
+use skills_tools::{ToolGroup, ToolSet};
 
 use crate::client::{Client, Lifecycle};
 use crate::fixture::Host;
@@ -618,28 +620,29 @@ async fn a_change_of_an_earlier_page_is_notified() {
 }
 
 #[tokio::test]
-async fn new_skills_behind_the_pages_that_were_read_are_notified() {
-    let host = Host::new();
-    for number in 0..120 {
-        host.skill(&format!("skill-{number:03}"), "");
-    }
+async fn changes_behind_the_pages_that_were_read_are_notified_once() {
+    let host = host_of_two_pages();
     let text = |name: &str| format!("---\nname: {name}\ndescription: d\n---\n");
-    host.file(
-        "skills/first/SKILL.md",
-        text("first").replace("d\n", "!odd d\n"),
-    );
+    // YAML parsers disagree about it.
+    let ambiguous = text("first").replace("d\n", "!odd d\n");
+    host.file("skills/first/SKILL.md", ambiguous);
     let server = host.server(&[]);
     let mut client = Client::connect(&server, Lifecycle::Legacy, json!({})).await;
     client.ok("resources/list", json!({})).await;
-    let changes: [(&str, &dyn Fn()); 3] = [
+    let uri = json!({"uri": "skill://skill-119/SKILL.md"});
+    client.ok("skills/get", uri).await;
+    let changes: [(&str, &dyn Fn()); 4] = [
         ("added", &|| {
             host.file("skills/zz/SKILL.md", text("zz"));
         }),
-        ("mended", &|| {
+        ("published", &|| {
             host.file("skills/first/SKILL.md", text("first"));
         }),
         ("removed", &|| {
             std::fs::remove_dir_all(host.path("skills/skill-005")).unwrap()
+        }),
+        ("changed, and read alone", &|| {
+            host.file("skills/skill-119/SKILL.md", text("skill-119"));
         }),
     ];
     for (what, change) in changes {
@@ -647,12 +650,41 @@ async fn new_skills_behind_the_pages_that_were_read_are_notified() {
         client
             .notification("notifications/resources/list_changed")
             .await;
-        assert!(
-            client.notifications.is_empty(),
-            "{what}: {:?}",
-            client.notifications
-        );
+        client.ok("resources/list", json!({})).await;
+        assert_eq!(client.notifications, [] as [Value; 0], "{what}");
     }
+    server.stop();
+}
+
+fn host_of_two_pages() -> Host {
+    let host = Host::new();
+    for number in 0..120 {
+        host.skill(&format!("skill-{number:03}"), "");
+    }
+    host
+}
+
+#[tokio::test]
+async fn an_untrusted_skill_with_the_name_of_another_one_is_no_change() {
+    let host = host_of_two_pages();
+    host.file(
+        "project/skill-000/SKILL.md",
+        "---\nname: skill-000\ndescription: Another one.\n---\n",
+    );
+    let runtime = SkillRuntime::builder()
+        .root(Root::new(host.path("skills"), Scope::Custom))
+        .root(Root::new(host.path("project"), Scope::Repo).trust(Trust::Untrusted));
+    let tools = ToolSet::builder(runtime.build()).build().unwrap();
+    let server = Server::builder(tools).build().unwrap();
+    let mut client = Client::connect(&server, Lifecycle::Legacy, json!({})).await;
+    for _ in 0..2 {
+        let page = client.ok("skills/list", json!({})).await;
+        let cursor = json!({"cursor": page["nextCursor"]});
+        let last = client.ok("skills/list", cursor).await;
+        assert_eq!(last["nextCursor"], Value::Null);
+    }
+    client.ok("ping", json!({})).await;
+    assert_eq!(client.notifications, [] as [Value; 0]);
     server.stop();
 }
 

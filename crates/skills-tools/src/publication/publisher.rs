@@ -33,8 +33,8 @@ impl Publisher {
         }
     }
 
-    /// Captures the skills of a catalog with the wanted names, ordered by name, until `limit` of
-    /// them are published.
+    /// Captures the skills of a catalog with the wanted names, ordered by name, up to the first
+    /// published one after `limit`.
     pub(crate) fn publish_where(
         &self,
         catalog: &Catalog,
@@ -43,9 +43,7 @@ impl Publisher {
     ) -> PublishedSkills {
         let mut page = PublishedSkills::default();
         for (name, entry) in entries_by_name(catalog) {
-            let is_wanted = is_wanted(name);
-            page.has_more |= is_wanted && page.skills.len() == limit;
-            if !is_wanted || page.has_more {
+            if page.has_more || !is_wanted(name) {
                 page.unread.push(name.to_owned());
                 continue;
             }
@@ -57,6 +55,10 @@ impl Publisher {
                 .map_err(Arc::new)
                 .and_then(|entry| self.refresh(entry));
             match captured {
+                Ok(_) if page.skills.len() == limit => {
+                    page.has_more = true;
+                    page.unread.push(name.to_owned());
+                }
                 Ok(skill) => page.skills.push(skill),
                 Err(reason) => page.unpublished.push(UnpublishedSkill::new(name, &reason)),
             }

@@ -305,7 +305,7 @@ fn a_watcher_can_be_dropped_in_its_callback() {
     assert!(self::script_tool_names(&tools).ends_with("skill__more__b"));
 }
 
-/// Of a catalog so large that calls do not compare all files once a second.
+/// The catalog is so large that calls do not compare all files once a second.
 #[cfg(target_os = "linux")]
 #[tokio::test]
 async fn a_search_without_a_change_opens_no_file() {
@@ -337,8 +337,6 @@ async fn a_search_without_a_change_opens_no_file() {
     while search().await == before {
         changes.recv_timeout(PATIENCE).unwrap();
     }
-    while changes.recv_timeout(Duration::from_millis(500)).is_ok() {}
-    search().await;
     let opened = Inotify::init(InitFlags::IN_NONBLOCK).unwrap();
     let flags = AddWatchFlags::IN_OPEN | AddWatchFlags::IN_ACCESS;
     opened.add_watch(&host.path("skills"), flags).unwrap();
@@ -347,11 +345,16 @@ async fn a_search_without_a_change_opens_no_file() {
             .add_watch(&host.path(&format!("skills/{name}")), flags)
             .unwrap();
     }
-    assert_eq!(search().await, before + 1);
-    assert_eq!(
-        opened.read_events().map(|events| events.len()),
-        Err(Errno::EAGAIN)
-    );
+    // The watcher may still scan because of the change.
+    let end = Instant::now() + PATIENCE;
+    loop {
+        while opened.read_events().is_ok() {}
+        assert_eq!(search().await, before + 1);
+        if matches!(opened.read_events(), Err(Errno::EAGAIN)) {
+            break;
+        }
+        assert!(Instant::now() < end, "each search opens files");
+    }
     std::fs::read(host.path("skills/skill-7/SKILL.md")).unwrap();
     assert!(opened.read_events().is_ok(), "a read is noticed");
     drop(watching);

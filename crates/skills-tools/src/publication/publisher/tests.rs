@@ -168,9 +168,8 @@ fn rejected_skills_are_not_read_again() {
     assert!(fixture.publisher.refresh(&catalog.entries()[0]).is_ok());
 }
 
-/// What follows is not even opened.
 #[test]
-fn a_page_reads_the_skills_on_it() {
+fn a_page_reads_its_skills_and_the_next_one() {
     let fixture = Fixture::new();
     fixture
         .skill("a")
@@ -206,6 +205,6 @@ fn a_page_reads_the_skills_on_it() {
         )
     };
     assert_eq!(page("", 2), expected("ab", "UPPER", "cd", true));
-    assert_eq!(fixture.publisher.captures().len(), 2);
+    assert_eq!(fixture.publisher.captures().len(), 3);
     assert_eq!(page("b", 2), expected("cd", "", "UPPERab", false));
 }
