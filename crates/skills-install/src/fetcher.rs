@@ -499,21 +499,30 @@ fn read_signature(
     path.push(extension);
     let path = PathBuf::from(path);
     let failed = |error| InstallError::io("read", &path, error);
-    match path.metadata() {
+    let file = match open_without_waiting(&path) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
-        Err(error) => return Err(failed(error)),
-        // Another user may have put a FIFO there, which would never end.
-        Ok(metadata) if !metadata.is_file() => {
-            return Err(failed(io::Error::other("not a regular file")));
-        }
-        Ok(_) => {}
+        file => file.map_err(failed)?,
+    };
+    if !file.metadata().map_err(failed)?.is_file() {
+        return Err(failed(io::Error::other("not a regular file")));
     }
     let mut bytes = Vec::new();
-    open_file(&path)?
-        .take(max_bytes)
+    file.take(max_bytes)
         .read_to_end(&mut bytes)
         .map_err(failed)?;
     Ok(Some(String::from_utf8_lossy(&bytes).into_owned()))
+}
+
+/// Opens a file beside an archive. Another user may have put a FIFO there, which would never end.
+fn open_without_waiting(path: &Path) -> io::Result<std::fs::File> {
+    let mut options = std::fs::OpenOptions::new();
+    options.read(true);
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::custom_flags(
+        &mut options,
+        rustix::fs::OFlags::NONBLOCK.bits().cast_signed(),
+    );
+    options.open(path)
 }
 
 #[expect(
