@@ -32,7 +32,7 @@ impl FileLock {
 
     fn acquire_within(path: &Path, timeout: Duration) -> io::Result<Option<Self>> {
         let file = open_lock(path)?;
-        Ok(lock_with_timeout(&file, timeout)?.then_some(Self(file)))
+        Ok(lock_with_timeout(&file, timeout)?.then(|| Self(file)))
     }
 
     /// Returns the locked file.

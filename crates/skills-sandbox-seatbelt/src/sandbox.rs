@@ -137,7 +137,8 @@ impl SeatbeltSandbox {
         };
         let executables = resolve_executables(&job, &self.program_finder)?;
         let plan = Plan::new(&job, &executables, &context)?;
-        write!(file, "{}", plan.profile()).map_err(failed)?;
+        let profile = plan.profile().to_string();
+        file.write_all(profile.as_bytes()).map_err(failed)?;
         let scratch_quota = Quota::new(&context.scratch, plan.limits().scratch_bytes);
         let bounds = Bounds {
             limits: plan.limits(),

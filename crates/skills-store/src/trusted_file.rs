@@ -29,6 +29,8 @@ use std::fs::{File, OpenOptions};
 use std::io::{self, Read};
 use std::path::Path;
 
+use tempfile::NamedTempFile;
+
 use crate::replace_file::{self, FileMode};
 use error::Problem;
 pub use error::{TrustError, TrustErrorKind};
@@ -100,6 +102,9 @@ pub fn open_lock(path: &Path) -> Result<File, TrustError> {
 /// Replaces a trusted file, or creates it, as [`replace_file`](crate::replace_file()) does. The new
 /// file is readable and writable by its owner only; its directory must exist.
 ///
+/// Until it is complete it has the name of the file with `.new` at its end. So a process that is killed
+/// leaves one file, which the next call removes; the caller excludes concurrent calls.
+///
 /// # Errors
 /// Fails if the directory or the new file is not trusted, or the file cannot be written. The old file
 /// is then unchanged.
@@ -110,11 +115,24 @@ pub fn replace(path: &Path, bytes: &[u8]) -> Result<(), TrustError> {
         .join(path.file_name().unwrap_or_default());
     #[cfg(not(unix))]
     let resolved = path;
-    let new = replace_file::create(resolved, &FileMode::Private).map_err(failed)?;
+    let new = create_new(resolved).map_err(failed)?;
     // A file system without owners can give it others.
     #[cfg(unix)]
     ownership::check_file(path, new.path(), &metadata(new.as_file(), path)?)?;
     replace_file::write(new, resolved, bytes, FileMode::Private).map_err(failed)
+}
+
+fn create_new(path: &Path) -> io::Result<NamedTempFile> {
+    let directory = replace_file::parent(path);
+    let mut name = path.file_name().unwrap_or_default().to_owned();
+    name.push(".new");
+    match std::fs::remove_file(directory.join(&name)) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
+        _ => {}
+    }
+    // Never one that exists or a symlink, which was put there since.
+    let mut builder = tempfile::Builder::new();
+    builder.prefix(&name).rand_bytes(0).tempfile_in(directory)
 }
 
 /// Opens a regular file of any owner for reading without waiting: for files that are only shown

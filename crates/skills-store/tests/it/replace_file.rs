@@ -113,3 +113,16 @@ fn a_file_is_not_replaced_in_a_directory_that_others_can_change() {
     assert_eq!(names(&shared), ["file"]);
     assert_eq!(fs::read_to_string(shared.join("file")).unwrap(), "old");
 }
+
+#[test]
+fn the_leftover_of_a_killed_process_is_removed_and_no_symlink_followed() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("file");
+    let other = directory.path().join("other");
+    fs::write(&other, "other").unwrap();
+    symlink(&other, directory.path().join("file.new")).unwrap();
+    trusted_file::replace(&path, b"new").unwrap();
+    assert_eq!(fs::read_to_string(&path).unwrap(), "new");
+    assert_eq!(fs::read_to_string(&other).unwrap(), "other");
+    assert_eq!(names(directory.path()), ["file", "other"]);
+}
