@@ -141,7 +141,7 @@ enum Task {
         ///
         /// Lines and tokens are those of libraries and programs, without tests. A token is a word, a
         /// literal, a delimiter or a run of punctuation; comments have none. `median` and `p90` are
-        /// tokens of a function. `circles>3` counts circles of imports with more than three modules,
+        /// tokens of a function. `cycles>3` counts cycles of imports with more than three modules,
         /// and a re-export is an import. `impls>2` counts types with an `impl`, not of a trait, in
         /// more than two files.
         #[arg(long)]

@@ -39,7 +39,7 @@ const PORTABLE_CRATES: &[&str] = &[
 
 /// The target of programs that run in a sandbox of WebAssembly.
 const WASI_TARGET: &str = "wasm32-wasip2";
-/// The crates that programs in WebAssembly can use: those that open no directory.
+/// The crates that programs in WebAssembly can use.
 const WASI_CRATES: &[&str] = &[
     "skills-audit",
     "skills-clients",

@@ -1,7 +1,7 @@
 //! Checks the workspace against the architecture rules.
 
-mod circles;
 mod crates;
+mod cycles;
 mod exceptions;
 mod files;
 mod impl_files;
@@ -29,7 +29,7 @@ pub(crate) fn tidy() -> Result<()> {
         problems.extend(crates::problems(member, sources));
     }
     problems.extend(impl_files::problems(&sources));
-    problems.extend(circles::problems(&sources));
+    problems.extend(cycles::problems(&sources));
     problems.extend(public_types::problems(&sources));
     problems.extend(files::problems()?);
     problems.extend(translations::problems(&workspace_dir())?);

@@ -1,4 +1,4 @@
-//! Limits circles of imports: modules none of which can be read without the others.
+//! Limits cycles of imports: modules none of which can be read without the others.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -7,9 +7,9 @@ use super::resolve::Target;
 use super::source::Crate;
 
 const LIMIT: Limit = Limit {
-    things: "modules in one circle of imports",
+    things: "modules in one cycle of imports",
     most: 5,
-    // A circle has the name of its first module.
+    // A cycle has the name of its first module.
     exceptions: &[
         ("skills-audit::lib", 6),
         ("skills-build::build", 11),
@@ -29,34 +29,34 @@ const LIMIT: Limit = Limit {
         ("skills-script::description", 21),
         ("skills-tools::publication", 6),
     ],
-    file: "xtask/src/tidy/circles.rs",
+    file: "xtask/src/tidy/cycles.rs",
 };
 
 pub(super) fn problems(crates: &[Crate]) -> Vec<String> {
-    LIMIT.problems(&crates.iter().flat_map(named_circles).collect())
+    LIMIT.problems(&crates.iter().flat_map(named_cycles).collect())
 }
 
-fn named_circles(sources: &Crate) -> Vec<(String, Vec<String>)> {
-    circles(sources)
+fn named_cycles(sources: &Crate) -> Vec<(String, Vec<String>)> {
+    cycles(sources)
         .into_iter()
-        .map(|circle| {
-            let modules = circle.iter().map(|module| (*module).to_owned());
-            (sources.full_name(circle[0]), modules.collect())
+        .map(|cycle| {
+            let modules = cycle.iter().map(|module| (*module).to_owned());
+            (sources.full_name(cycle[0]), modules.collect())
         })
         .collect()
 }
 
-/// Returns the circles of a crate, the largest first. A circle is a set of files, sorted, each of
+/// Returns the cycles of a crate, the largest first. A cycle is a set of files, sorted, each of
 /// which imports all others, possibly through others.
-pub(super) fn circles(sources: &Crate) -> Vec<Vec<&str>> {
+pub(super) fn cycles(sources: &Crate) -> Vec<Vec<&str>> {
     let imports = imports(sources);
     let reachable: BTreeMap<&str, BTreeSet<&str>> = imports
         .keys()
         .map(|file| (*file, reachable(file, &imports)))
         .collect();
-    let mut circles = BTreeSet::new();
+    let mut cycles = BTreeSet::new();
     for (file, reached) in &reachable {
-        let circle: Vec<&str> = reached
+        let cycle: Vec<&str> = reached
             .iter()
             .filter(|other| {
                 reachable
@@ -65,13 +65,13 @@ pub(super) fn circles(sources: &Crate) -> Vec<Vec<&str>> {
             })
             .copied()
             .collect();
-        if circle.len() > 1 {
-            circles.insert(circle);
+        if cycle.len() > 1 {
+            cycles.insert(cycle);
         }
     }
-    let mut circles: Vec<Vec<&str>> = circles.into_iter().collect();
-    circles.sort_by_key(|circle| std::cmp::Reverse(circle.len()));
-    circles
+    let mut cycles: Vec<Vec<&str>> = cycles.into_iter().collect();
+    cycles.sort_by_key(|cycle| std::cmp::Reverse(cycle.len()));
+    cycles
 }
 
 /// Returns the files that a file imports, and those that they import.
@@ -125,11 +125,11 @@ mod tests {
     use crate::tidy::source::library;
 
     fn check(files: &[(&str, &str)], expected: &[&[&str]]) {
-        assert_eq!(circles(&library("a", files)), expected, "{files:?}");
+        assert_eq!(cycles(&library("a", files)), expected, "{files:?}");
     }
 
     #[test]
-    fn modules_that_import_each_other_are_a_circle() {
+    fn modules_that_import_each_other_are_a_cycle() {
         let lib = ("lib.rs", "mod b;\nmod c;\nmod d;\npub use b::B;\n");
         let d = ("d.rs", "use crate::B;\n");
         check(
@@ -156,7 +156,7 @@ mod tests {
     }
 
     #[test]
-    fn a_module_that_uses_its_parent_is_in_a_circle_with_it() {
+    fn a_module_that_uses_its_parent_is_in_a_cycle_with_it() {
         let parent = ("lib.rs", "mod b;\npub struct A;\nfn f() { b::g() }\n");
         check(
             &[parent, ("b.rs", "use super::A;\npub fn g() {}\n")],
@@ -169,7 +169,7 @@ mod tests {
     }
 
     #[test]
-    fn a_circle_is_named_after_its_first_module() {
+    fn a_cycle_is_named_after_its_first_module() {
         let sources = library(
             "a",
             &[
@@ -178,7 +178,7 @@ mod tests {
                 ("b/c.rs", "use crate::A;\npub fn g() {}\n"),
             ],
         );
-        let names = named_circles(&sources);
+        let names = named_cycles(&sources);
         assert_eq!(
             names,
             [(

@@ -49,7 +49,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_exception_shrinks_with_its_number_and_goes_when_it_is_not_needed() {
+    fn an_exception_shrinks_with_its_number_and_is_removed_when_needless() {
         let limit = Limit {
             things: "files",
             most: 1,

@@ -2,11 +2,11 @@
 
 use std::fmt::Write;
 
-use super::circles::circles;
+use super::cycles::cycles;
 use super::impl_files::scattered;
 use super::source::Crate;
 
-/// Circles of imports with more modules than this are counted.
+/// Cycles of imports with more modules than this are counted.
 const SMALL_CIRCLE: usize = 3;
 
 struct Row {
@@ -15,17 +15,17 @@ struct Row {
     tokens: usize,
     /// The tokens of each function, in ascending order.
     functions: Vec<usize>,
-    circles: usize,
+    cycles: usize,
     scattered_types: usize,
 }
 
-/// Returns the table of the crates, with the members of the largest circle of each and the types
+/// Returns the table of the crates, with the members of the largest cycle of each and the types
 /// with an `impl` in too many files.
 pub(super) fn table(crates: &[Crate]) -> String {
     let rows: Vec<Row> = crates.iter().map(row).collect();
     let mut text = format!(
         "{:26}{:>8}{:>10}{:>10}{:>7}{:>5}{:>10}{:>8}\n",
-        "crate", "lines", "tokens", "functions", "median", "p90", "circles>3", "impls>2"
+        "crate", "lines", "tokens", "functions", "median", "p90", "cycles>3", "impls>2"
     );
     for row in rows.iter().chain([&total(&rows)]) {
         let _ = writeln!(
@@ -37,19 +37,19 @@ pub(super) fn table(crates: &[Crate]) -> String {
             row.functions.len(),
             quantile(&row.functions, 50),
             quantile(&row.functions, 90),
-            row.circles,
+            row.cycles,
             row.scattered_types,
         );
     }
     text.push('\n');
     for sources in crates {
-        for (index, circle) in large_circles(sources).enumerate() {
+        for (index, cycle) in large_cycles(sources).enumerate() {
             let name = &sources.name;
             let members = match index {
-                0 => format!(": {}", circle.join(", ")),
+                0 => format!(": {}", cycle.join(", ")),
                 _ => String::new(),
             };
-            let _ = writeln!(text, "{name}: circle of {} modules{members}", circle.len());
+            let _ = writeln!(text, "{name}: cycle of {} modules{members}", cycle.len());
         }
         for (name, files) in scattered(sources) {
             let files: Vec<&str> = files.into_iter().collect();
@@ -73,7 +73,7 @@ fn row(sources: &Crate) -> Row {
         lines: sources.lines,
         tokens: sources.tokens,
         functions,
-        circles: large_circles(sources).count(),
+        cycles: large_cycles(sources).count(),
         scattered_types: scattered(sources).len(),
     }
 }
@@ -91,15 +91,15 @@ fn total(rows: &[Row]) -> Row {
         lines: sum(|row| row.lines),
         tokens: sum(|row| row.tokens),
         functions,
-        circles: sum(|row| row.circles),
+        cycles: sum(|row| row.cycles),
         scattered_types: sum(|row| row.scattered_types),
     }
 }
 
-fn large_circles(sources: &Crate) -> impl Iterator<Item = Vec<&str>> {
-    circles(sources)
+fn large_cycles(sources: &Crate) -> impl Iterator<Item = Vec<&str>> {
+    cycles(sources)
         .into_iter()
-        .filter(|circle| circle.len() > SMALL_CIRCLE)
+        .filter(|cycle| cycle.len() > SMALL_CIRCLE)
 }
 
 /// Returns the smallest number that at least `percent` of the sorted numbers do not exceed.
@@ -115,7 +115,7 @@ mod tests {
 
     #[test]
     fn the_table_has_a_row_for_each_crate_and_their_total() {
-        let circle = [
+        let cycle = [
             ("lib.rs", "mod a;\nmod b;\nmod c;\nmod d;\npub struct A;\n"),
             (
                 "a.rs",
@@ -132,16 +132,16 @@ mod tests {
             ("d.rs", "use super::a::a;\npub struct D;\nfn d() { a() }\n"),
         ];
         let crates = [
-            library("one", &circle),
+            library("one", &cycle),
             library("two", &[("lib.rs", "// Text.\nfn f() {}\n")]),
         ];
         let expected = "\
-crate                        lines    tokens functions median  p90 circles>3 impls>2
+crate                        lines    tokens functions median  p90  cycles>3 impls>2
 one                             17        90         2      6    9         1       1
 two                              2         6         1      6    6         0       0
 total                           19        96         3      6    9         1       1
 
-one: circle of 4 modules: a, b, c, d
+one: cycle of 4 modules: a, b, c, d
 one::A: `impl` in 3 files: a, b, c
 ";
         assert_eq!(table(&crates), expected);

@@ -48,11 +48,19 @@ pub(crate) fn members() -> Result<Vec<Member>> {
         uses_default_features: bool,
     }
     impl Dependency {
-        fn description(self) -> String {
-            if self.features.is_empty() && !self.uses_default_features {
-                self.name + WITHOUT_FEATURES
-            } else {
+        /// `features` are those of the crate that depends on it, which can enable its features.
+        fn description(self, features: &BTreeMap<String, Vec<String>>) -> String {
+            let is_of_this = |text: &String| {
+                let rest = text.strip_prefix(&self.name);
+                rest.is_some_and(|rest| rest.starts_with('/') || rest.starts_with("?/"))
+            };
+            let has_features = !self.features.is_empty()
+                || self.uses_default_features
+                || features.values().flatten().any(is_of_this);
+            if has_features {
                 self.name
+            } else {
+                self.name + WITHOUT_FEATURES
             }
         }
     }
@@ -75,8 +83,10 @@ pub(crate) fn members() -> Result<Vec<Member>> {
         targets.sort_by_key(|target| target.kind[0] != "lib");
         Member {
             name: package.name,
+            dependencies: internal
+                .map(|dependency| dependency.description(&package.features))
+                .collect(),
             features: package.features.into_keys().collect(),
-            dependencies: internal.map(Dependency::description).collect(),
             roots: targets.into_iter().map(|target| target.src_path).collect(),
         }
     };

@@ -3,7 +3,7 @@
 use super::module::{Meaning, Path};
 use super::source::Crate;
 
-/// How many imports lead to a definition at most. More only occur in circles of globs.
+/// How many imports lead to a definition at most. More only occur in cycles of globs.
 const MAX_IMPORTS: usize = 16;
 
 /// What a path means.
@@ -202,7 +202,7 @@ mod tests {
     }
 
     #[test]
-    fn globs_in_a_circle_end() {
+    fn globs_in_a_cycle_end() {
         let sources = library(
             "a",
             &[
