@@ -1,4 +1,4 @@
-//! The clients whose configuration can be edited.
+//! The clients with a configuration that this crate can edit.
 
 use std::fmt;
 

@@ -233,9 +233,9 @@ impl Proposal {
 }
 
 impl Consent<'_> {
-    /// Returns the index of an entry whose change the user has not agreed to. For a new entry its
-    /// position does not matter; for an updated or replaced entry, the changed lines must be the
-    /// ones that were shown.
+    /// Returns the index of an entry with a change that the user has not approved. For a new entry
+    /// its position does not matter; for an updated or replaced entry, the changed lines must be
+    /// the ones that were shown.
     fn changed_since(self, proposal: &Proposal) -> Option<usize> {
         let Self::Proposal(shown) = self else {
             return None;

@@ -38,7 +38,7 @@ pub enum ConfigError {
         /// The cause.
         source: io::Error,
     },
-    /// A symlink in a project, whose content is not trusted, leads out of it.
+    /// A symlink leads out of a project; the content of a project is not trusted.
     #[error("symlink `{}` leaves the project, to `{}`; edit that file manually", path.display(), target.display())]
     LinkLeavesProject {
         /// The path at which the client looks up the file.
@@ -82,7 +82,7 @@ pub enum ConfigError {
         /// Why not.
         error: EditError,
     },
-    /// An entry is no longer the one that the user has agreed to change.
+    /// An entry has changed since the user approved its replacement.
     #[error("cannot write `{}`: server `{server}` in it changed during the prompt; try again", path.display())]
     Changed {
         /// The file.

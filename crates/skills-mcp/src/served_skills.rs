@@ -55,7 +55,7 @@ pub(crate) async fn page(
         let comparisons = server.inner.served_skills.lock().comparisons;
         let page = read_and_record(server, is_wanted, limit);
         if server.inner.served_skills.lock().comparisons != comparisons {
-            // The comparison did not know of this page, whose skills may have changed since.
+            // The comparison left out this page. Its skills may have changed after they were read.
             refresh(server);
         }
         page

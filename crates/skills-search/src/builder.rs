@@ -30,7 +30,7 @@ pub struct IndexBuilder<'a> {
 
 /// The terms of each word as it was written, which saves stemming it again.
 ///
-/// It is looked up for each word of all texts: with a fast hash, whose seed differs in each process,
+/// It is looked up for each word of all texts: with a fast hash, seeded in each process,
 /// so that no text has words that collide in all of them, and without pointers to other memory for
 /// words of the usual length.
 type WordTerms = HashMap<SmallVec<[u8; 24]>, SmallVec<[u32; 2]>, RandomState>;

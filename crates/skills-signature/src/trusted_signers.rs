@@ -6,7 +6,7 @@ use std::fs::File;
 use crate::SigstoreIdentity;
 use crate::{MinisignKey, SignatureError, Signatures, Signer, minisign, sigstore};
 
-/// The keys and identities whose signatures are verified; by default none.
+/// The keys and identities that signatures are verified with; by default none.
 #[derive(Debug, Clone, Default)]
 pub struct TrustedSigners {
     keys: Vec<MinisignKey>,

@@ -17,7 +17,7 @@ use crate::error::{Repr, SignatureError};
 #[derive(Clone)]
 pub struct SigstoreRoot(Arc<Verifier>);
 
-/// An identity whose bundles of Sigstore are trusted.
+/// An identity that is trusted to sign bundles of Sigstore.
 ///
 /// It is parsed from the issuer of the identity, a space, and the identity: a URI or an email address
 /// as in the certificate. `*` at the end, after `/` or `@`, accepts any end. The text of its
