@@ -2,6 +2,7 @@
 //! say what a run did.
 
 use std::process::{Command, Stdio};
+use std::time::Duration;
 
 use serde_json::{Value, json};
 use skills_test_support::skip_without_sandbox;
@@ -86,8 +87,12 @@ fn a_server_starts_without_its_roots_and_finds_them_later() {
     let listed = text(&server.call("skills_ls", &json!({"path": "/skills"})));
     assert_eq!(listed, "No skills found");
     fixture.skill("later/two", "two");
-    let listed = text(&server.call("skills_ls", &json!({"path": "/skills"})));
-    assert!(listed.contains("two/"), "{listed}");
+    // The system reports the new directory to another thread of the server.
+    let is_found = (0..1_000).any(|_| {
+        std::thread::sleep(Duration::from_millis(20));
+        text(&server.call("skills_ls", &json!({"path": "/skills"}))).contains("two/")
+    });
+    assert!(is_found);
     let run = fixture.run("", &["list", "--root", "skills", "--add-root", "never"]);
     assert_eq!(
         (run.code, run.stderr.as_str()),
