@@ -96,28 +96,66 @@ pub(crate) enum Run<'a> {
 pub(crate) fn for_each_run(text: &str, mut visit: impl FnMut(Run<'_>)) {
     let text = compose(text);
     let mut characters = Vec::new();
-    let mut rest = &*text;
-    while let Some(start) = rest.find(char::is_alphanumeric) {
-        rest = &rest[start..];
-        let is_unspaced = rest.chars().next().is_some_and(is_unspaced_script);
-        let end = rest
-            .find(|c: char| !c.is_alphanumeric() || is_unspaced_script(c) != is_unspaced)
-            .unwrap_or(rest.len());
-        let (run, after) = rest.split_at(end);
-        if is_unspaced {
-            characters.clear();
-            characters.extend(run.chars());
-            visit(Run::Unspaced(&characters));
-        } else {
-            visit(Run::Spaced(language_name(run, after).unwrap_or(run)));
+    let mut start = 0;
+    while let Some((class, width)) = class_at(&text, start) {
+        let mut end = start + width;
+        while let Some((next, width)) = class_at(&text, end)
+            && next == class
+        {
+            end += width;
         }
-        rest = after;
+        let run = &text[start..end];
+        match class {
+            CharClass::Separator => {}
+            CharClass::Spaced => {
+                let name = language_name(run, &text.as_bytes()[end..]);
+                visit(Run::Spaced(name.unwrap_or(run)));
+            }
+            CharClass::Unspaced => {
+                characters.clear();
+                characters.extend(run.chars());
+                visit(Run::Unspaced(&characters));
+            }
+        }
+        start = end;
     }
 }
 
+/// What a character is a part of.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum CharClass {
+    Separator,
+    Spaced,
+    Unspaced,
+}
+
+/// Returns the class of the character at a position, and its length in bytes; `None` at the end.
+fn class_at(text: &str, position: usize) -> Option<(CharClass, usize)> {
+    let byte = *text.as_bytes().get(position)?;
+    // Most characters are ASCII, which need neither decoding nor the tables of Unicode.
+    if byte.is_ascii() {
+        let is_word = byte.is_ascii_alphanumeric();
+        return Some((
+            if is_word {
+                CharClass::Spaced
+            } else {
+                CharClass::Separator
+            },
+            1,
+        ));
+    }
+    let character = text[position..].chars().next()?;
+    let class = match character.is_alphanumeric() {
+        false => CharClass::Separator,
+        true if is_unspaced_script(character) => CharClass::Unspaced,
+        true => CharClass::Spaced,
+    };
+    Some((class, character.len_utf8()))
+}
+
 /// Returns the spelling of a language whose name ends with symbols, which separate words elsewhere.
-fn language_name(run: &str, after: &str) -> Option<&'static str> {
-    match (run, after.as_bytes()) {
+fn language_name(run: &str, after: &[u8]) -> Option<&'static str> {
+    match (run, after) {
         ("C" | "c", [b'#', ..]) => Some("csharp"),
         ("F" | "f", [b'#', ..]) => Some("fsharp"),
         ("C" | "c", [b'+', b'+', ..]) => Some("cpp"),
