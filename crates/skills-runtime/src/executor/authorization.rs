@@ -88,7 +88,7 @@ impl Executor {
             return Ok((decision, None));
         }
         let directories = &self.config().directories;
-        let directories = if plan.is_in_container() {
+        let directories = if plan.image.is_some() {
             directories.without_memory()
         } else {
             directories.clone()

@@ -92,7 +92,7 @@ fn required_programs(plan: &RunPlan, finder: &ProgramSearch) -> Vec<String> {
         return Vec::new();
     };
     // Programs of an image need no permission.
-    if plan.is_in_container() {
+    if plan.image.is_some() {
         return Vec::new();
     }
     // WebAssembly starts no programs; a command requests its own.

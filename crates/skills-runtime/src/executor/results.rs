@@ -41,8 +41,11 @@ impl Executor {
     ) -> Vec<String> {
         let policy = self.permissions.policy();
         let mut notes = notes_before_run(&run.plan, &run.grants, &record.redactor, missing);
-        let finder =
-            (!run.plan.is_in_container()).then(|| self.library().finder(run.plan.subject.name()));
+        let finder = run
+            .plan
+            .image
+            .is_none()
+            .then(|| self.library().finder(run.plan.subject.name()));
         notes.extend(unused_rules(policy, &run.plan, &run.grants, finder));
         let withheld = self
             .permissions

@@ -33,6 +33,8 @@ pub(crate) struct RunPlan {
     pub(crate) subject: RunSubject,
     pub(crate) mode: ExecutionMode,
     pub(crate) options: ExecutionOptions,
+    /// The digest of the image whose programs run instead of those of this host, if there is one.
+    pub(crate) image: Option<String>,
     /// Standard input of the program; moved to its job.
     pub(crate) stdin: Vec<u8>,
     /// Whether that is the input of the OpenSkills protocol.
@@ -97,6 +99,7 @@ impl Executor {
                 manifest,
                 requirements,
             })),
+            image: self.image_of_run(name, &mode, &options),
             mode,
             has_protocol_input: has_protocol_input(&options),
             stdin: take_stdin(&mut options),
@@ -145,6 +148,7 @@ impl Executor {
                 directory: directory.to_owned(),
                 digest: digest.clone(),
             }),
+            image: self.image_of_run(HOST_COMMAND_NAME, &mode, &options),
             mode,
             has_protocol_input: has_protocol_input(&options),
             stdin: take_stdin(&mut options),
@@ -187,13 +191,24 @@ impl Executor {
             })
     }
 
-    /// Returns the interpreter of the host for scripts of a type; `None` in a container, whose image
-    /// has its own.
+    /// Returns the digest of the image whose programs run; `None` for programs of this host, or if
+    /// there is no backend for the program.
+    fn image_of_run(
+        &self,
+        name: &str,
+        mode: &ExecutionMode,
+        options: &ExecutionOptions,
+    ) -> Option<String> {
+        let sandbox = self.config().backends.for_run(name, mode, options.sandbox);
+        sandbox.ok()?.image()
+    }
+
+    /// Returns the interpreter of the host for scripts of a type; `None` if an image has its own.
     pub(super) fn interpreter(&self, plan: &RunPlan, script_type: ScriptType) -> Option<PathBuf> {
-        let backends = &self.config().backends;
-        if plan.is_in_container() {
+        if plan.image.is_some() {
             return None;
         }
+        let backends = &self.config().backends;
         backends.interpreter(plan.subject.name(), script_type)
     }
 
@@ -311,7 +326,7 @@ impl Executor {
         let host = RunHost {
             servers: &InstalledServers::default(),
             has_variable: &has_variable,
-            finder: (!plan.is_in_container()).then(|| self.library().finder(name)),
+            finder: plan.image.is_none().then(|| self.library().finder(name)),
         };
         missing.add(name, &self.without_installable(&skill.requirements), &host);
         missing
@@ -351,11 +366,6 @@ fn canonical(path: impl AsRef<Path>) -> PathBuf {
 }
 
 impl RunPlan {
-    /// Returns true if the program runs in a container, with the programs of its image.
-    pub(super) fn is_in_container(&self) -> bool {
-        self.options.sandbox == SandboxChoice::Container
-    }
-
     /// Returns a redactor of the values of all variables that the program can get.
     pub(super) fn redactor(&self) -> Redactor {
         Redactor::new(

@@ -111,8 +111,7 @@ impl Executor {
     /// install and use it.
     fn key_input(&self, plan: &RunPlan, project: &Project, config: &PackageConfig) -> KeyInput {
         let finder = self.library().finder(plan.subject.name());
-        let image = self.image_of_run(plan);
-        let with_programs = |input: KeyInput, script_type, tool: &str| match &image {
+        let with_programs = |input: KeyInput, script_type, tool: &str| match &plan.image {
             Some(image) => input.value(image),
             None => input
                 .program(self.interpreter(plan, script_type).as_deref())

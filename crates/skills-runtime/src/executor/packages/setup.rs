@@ -211,7 +211,7 @@ impl Executor {
             }),
             python: self.interpreter(plan, ScriptType::Python),
             // An image has the package managers that it has.
-            uv: find_tool(self.library().finder(skill), "uv").filter(|_| !plan.is_in_container()),
+            uv: find_tool(self.library().finder(skill), "uv").filter(|_| plan.image.is_none()),
             python_index: config.python_index.clone(),
             npm_registry: config.npm_registry.clone(),
             file_hosts: config.file_hosts.clone(),
