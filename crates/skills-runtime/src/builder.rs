@@ -221,9 +221,10 @@ impl Builder {
         self
     }
 
-    /// Sets the command with which the built-in WebAssembly backend compiles large modules in a
-    /// resource-limited child process. Default: none; modules that cannot be compiled safely in
-    /// this process are then rejected.
+    /// Sets the command with which the built-in WebAssembly backend compiles modules in a
+    /// resource-limited child process. Default: none; then modules of up to 256 KiB are compiled in
+    /// this process without limits of time and memory, and larger ones are rejected. Set it if anyone
+    /// else writes the skills.
     #[cfg(feature = "wasm")]
     pub fn wasm_compile_command(mut self, command: skills_sandbox_wasm::CompileCommand) -> Self {
         self.wasm.compile_command = Some(command);

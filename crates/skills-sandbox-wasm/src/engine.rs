@@ -3,7 +3,6 @@
 mod compile;
 mod components;
 mod config;
-mod cost;
 mod linkers;
 mod rejections;
 mod ticker;

@@ -61,9 +61,9 @@ pub enum LoadError {
     /// It has no entry point.
     #[error("no `run` export; build it as a command, not as a library")]
     NoEntryPoint,
-    /// Compiling it may take long or much memory, and the host has no compile command.
+    /// It is larger than 256 KiB, and the host has no compile command.
     #[error(
-        "too large or complex ({bytes} bytes) to compile in this process; configure a compile command \
+        "too large ({bytes} bytes) to compile in this process; configure a compile command \
          (`WasmSandbox::compile_command`, `Builder::wasm_compile_command`)"
     )]
     NeedsCompileCommand {

@@ -76,9 +76,12 @@ impl WasmSandbox {
         self
     }
 
-    /// Sets the command that compiles large components in a child process with limits. Default:
-    /// none; then components that cannot be compiled safely in this process are rejected with
-    /// [`LoadError::NeedsCompileCommand`], unless their compiled code is cached.
+    /// Sets the command that compiles components in a child process with limits.
+    ///
+    /// Default: none. Then components of up to 256 KiB are compiled in this process, where nothing
+    /// limits the compiler: a hostile component of 5 KB can use a processor for a minute. Larger ones
+    /// are rejected with [`LoadError::NeedsCompileCommand`], unless their compiled code is cached. So
+    /// set one if anyone else writes the skills.
     #[must_use]
     pub fn compile_command(mut self, command: CompileCommand) -> Self {
         self.compile_command = Some(command);

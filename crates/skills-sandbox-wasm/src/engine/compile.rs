@@ -11,7 +11,6 @@ use std::time::{Duration, Instant};
 use wasmtime::component::Component;
 
 use super::config::Allocation;
-use super::cost::is_small;
 use super::{EngineLinkers, SharedEngine};
 use crate::LoadError;
 use crate::code_cache::{CacheKey, CodeCache, Lookup};
@@ -22,6 +21,9 @@ use crate::prepared_component::{CacheDiagnostics, CodeSource, PreparedComponent,
 /// The maximum length of WebAssembly whose compiled code is loaded from the cache on the async
 /// thread: that takes less than a millisecond.
 const MAX_SMALL_BYTES: usize = 512 << 10;
+/// The maximum length of WebAssembly that is compiled in this process, where nothing limits the time
+/// and the memory of the compiler.
+const MAX_BYTES_IN_PROCESS: usize = 256 << 10;
 /// How long to wait for another process compiling the same component before compiling it here too.
 const LOCK_TIMEOUT: Duration = Duration::from_secs(120);
 /// The version of this crate. That of the engine is in its compatibility hash, and that of the
@@ -161,36 +163,43 @@ impl SharedEngine {
         }
     }
 
-    /// Compiles a component: a small one in this process, any other in a child.
+    /// Compiles a component in a child process if there is a command for it, which has limits.
     fn compile(
         &self,
         component: &[u8],
         key: &CacheKey,
         wanted: &CompileDemand<'_>,
     ) -> Result<(Vec<u8>, Duration), LoadFailure> {
-        // A thread has no memory limit and cannot be interrupted, so this process compiles only
-        // what is known to be cheap.
-        if is_small(component) {
-            let _permit = self
-                .components
-                .permit(wanted)
-                .ok_or(LoadFailure::Abandoned)?;
-            let started = Instant::now();
-            let compiled = self.on_demand.engine.precompile_component(component);
-            let compiled = compiled.map_err(|error| LoadError::Invalid {
-                reason: error.root_cause().to_string(),
-            })?;
-            return Ok((compiled, started.elapsed()));
-        }
         let Some(command) = &self.compile_command else {
-            return Err(LoadError::NeedsCompileCommand {
-                bytes: component.len(),
-            }
-            .into());
+            return self.compile_here(component, wanted);
         };
         // Before waiting for a permit, which another component could use.
         self.rejections.check(key, wanted.deadline)?;
         self.compile_in_child(command, component, key, wanted)
+    }
+
+    /// Compiles a component on this thread, which has no memory limit and cannot be interrupted.
+    fn compile_here(
+        &self,
+        component: &[u8],
+        wanted: &CompileDemand<'_>,
+    ) -> Result<(Vec<u8>, Duration), LoadFailure> {
+        if component.len() > MAX_BYTES_IN_PROCESS {
+            return Err(LoadError::NeedsCompileCommand {
+                bytes: component.len(),
+            }
+            .into());
+        }
+        let _permit = self
+            .components
+            .permit(wanted)
+            .ok_or(LoadFailure::Abandoned)?;
+        let started = Instant::now();
+        let compiled = self.on_demand.engine.precompile_component(component);
+        let compiled = compiled.map_err(|error| LoadError::Invalid {
+            reason: error.root_cause().to_string(),
+        })?;
+        Ok((compiled, started.elapsed()))
     }
 
     fn compile_in_child(
