@@ -77,7 +77,7 @@ pub use sanitize::{escape_line, escape_terminal};
 pub use secrets::{EnvFileWarning, Secrets};
 pub use session::{
     AgentEvent, HookDecision, HookOptions, HookPreview, HookReport, HookRun, SessionEnd,
-    SessionEvent, SessionSummary, SkillSession, ToolAccess,
+    SessionEvent, SessionSummary, SkillSession,
 };
 
 pub use usage::{UsageRecorder, ledger_scope};

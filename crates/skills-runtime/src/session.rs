@@ -1,7 +1,6 @@
 //! Sessions: the use of one skill by an agent, from activation to end.
 
 mod hooks;
-mod tool_access;
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -9,16 +8,14 @@ use std::time::{Duration, Instant};
 use serde::Serialize;
 use serde_json::Value;
 use skills_ledger::{ActivatedBy, Activity};
-use skills_manifest::{ContextMode, ToolPattern};
+use skills_manifest::ContextMode;
 use skills_policy::Approver;
 
 use crate::library::OpenedSkill;
 use crate::{ExecutionArtifacts, ExecutionOptions, Executor, RuntimeError};
-use tool_access::evaluate;
 
 pub(crate) use hooks::run_hooks;
 pub use hooks::{AgentEvent, HookDecision, HookOptions, HookPreview, HookReport, HookRun};
-pub use tool_access::ToolAccess;
 
 /// Maximum size of all events of a session, in bytes of JSON; later events are only counted.
 const MAX_EVENT_BYTES: usize = 16 << 20;
@@ -33,19 +30,15 @@ const MAX_EVENTS: usize = 10_000;
 ///
 /// ```
 /// use serde_json::json;
-/// use skills_runtime::{HookDecision, Root, Scope, SessionEnd, SkillRuntime, ToolAccess};
+/// use skills_runtime::{HookDecision, Root, Scope, SessionEnd, SkillRuntime};
 ///
 /// # let directory = tempfile::tempdir()?;
 /// # std::fs::create_dir_all(directory.path().join("greet/scripts"))?;
-/// # std::fs::write(directory.path().join("greet/SKILL.md"), "---\nname: greet\ndescription: Says hello.\nallowed-tools: Bash(git status:*)\n---\nHi\n")?;
+/// # std::fs::write(directory.path().join("greet/SKILL.md"), "---\nname: greet\ndescription: Says hello.\n---\nHi\n")?;
 /// # std::fs::write(directory.path().join("greet/scripts/greet.sh"), "cat")?;
 /// # tokio::runtime::Builder::new_current_thread().enable_time().build()?.block_on(async {
-/// // The frontmatter of the skill: `allowed-tools: Bash(git status:*)`
 /// let runtime = SkillRuntime::builder().root(Root::new(directory.path(), Scope::User)).build();
 /// let mut session = runtime.start_session("greet", None)?;
-/// assert_eq!(session.tool_access("Bash", "git status -s"), ToolAccess::Listed);
-/// assert_eq!(session.tool_access("Bash", "git status; rm x"), ToolAccess::NotListed);
-///
 /// let input = json!({"command": "git status"});
 /// let report = session.before_tool("Bash", &input).await?;
 /// assert_eq!(report.decision, HookDecision::Continue);
@@ -65,8 +58,6 @@ pub struct SkillSession {
     directory: String,
     agent: Option<String>,
     is_forked: bool,
-    allowed_tools: Vec<ToolPattern>,
-    disallowed_tools: Vec<ToolPattern>,
     approver: Option<Arc<dyn Approver>>,
     events: Vec<SessionEvent>,
     bytes: usize,
@@ -164,8 +155,6 @@ impl SkillSession {
             directory: entry.directory().to_string_lossy().into_owned(),
             agent: extensions.agent.clone(),
             is_forked: extensions.context == Some(ContextMode::Fork),
-            allowed_tools: manifest.allowed_tools().to_vec(),
-            disallowed_tools: extensions.disallowed_tools.clone(),
             approver,
             events: Vec::new(),
             bytes: 0,
@@ -193,16 +182,6 @@ impl SkillSession {
     #[must_use]
     pub fn events(&self) -> &[SessionEvent] {
         &self.events
-    }
-
-    /// Returns what the skill declares about a tool with this argument, such as `Bash` with
-    /// `git status`, or `Read` with a path.
-    ///
-    /// Every part of a compound command is checked. See [`ToolAccess`]. This only reports the
-    /// declaration of the skill and does not enforce it.
-    #[must_use]
-    pub fn tool_access(&self, tool: &str, argument: &str) -> ToolAccess {
-        evaluate(&self.allowed_tools, &self.disallowed_tools, tool, argument)
     }
 
     /// Runs the hooks before a tool call. The tool must not be used unless the decision is

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use serde_json::{Value, json};
-use skills_runtime::{ApprovalResponse, ExecutionOptions, SessionEnd, Termination, ToolAccess};
+use skills_runtime::{ApprovalResponse, ExecutionOptions, HookDecision, SessionEnd, Termination};
 
 use crate::fixture::Fixture;
 
@@ -116,60 +116,31 @@ async fn a_stop_hook_can_require_the_agent_to_continue() {
     ));
 }
 
-#[test]
-fn a_skill_restricts_tools_and_never_adds_any() {
+#[tokio::test]
+async fn a_hook_blocks_a_tool_of_the_agent() {
     let fixture = Fixture::new();
     fixture
-        .skill("narrow", "allowed-tools: Read, Bash(git:*), Bash(npm test)\ndisallowed-tools: Bash(git push:*), Write\n")
-        .skill("silent", "");
+        .skill(
+            "guard",
+            "hooks:\n  PreToolUse: [{matcher: Bash, command: scripts/check.sh}]\n",
+        )
+        .file("guard/scripts/check.sh", "");
+    *fixture.sandbox.termination.lock().unwrap() = Some(Termination::Exited { code: 2 });
+    *fixture.sandbox.stderr.lock().unwrap() = b"not on this branch".to_vec();
     let runtime = fixture.recording().build();
-    let narrow = runtime.start_session("narrow", None).unwrap();
-    for (tool, argument, access) in [
-        ("Read", "a.txt", ToolAccess::Listed),
-        ("Bash", "git status", ToolAccess::Listed),
-        ("Bash", "npm test", ToolAccess::Listed),
-        ("Bash", "npm test2", ToolAccess::NotListed),
-        ("Bash", "gitx", ToolAccess::NotListed),
-        ("Bash", "git status; rm -rf /", ToolAccess::NotListed),
-        ("Bash", "git status $(rm -rf /)", ToolAccess::NotListed),
-        ("Bash", "git push --force", ToolAccess::Forbidden),
-        ("Bash", "git status && git push", ToolAccess::Forbidden),
-        ("Write", "a.txt", ToolAccess::Forbidden),
-        ("WebFetch", "", ToolAccess::NotListed),
-    ] {
-        assert_eq!(
-            narrow.tool_access(tool, argument),
-            access,
-            "{tool} {argument}"
-        );
-    }
-    fixture.skill("guarded", "allowed-tools: Read(src/**)\ndisallowed-tools: mcp__github, Read(secrets/**), Bash(rm:*)\n");
-    let guarded = runtime.start_session("guarded", None);
-    assert!(guarded.is_err(), "it was added after the scan");
-    runtime.discover_skills();
-    let guarded = runtime.start_session("guarded", None).unwrap();
-    for (tool, argument, access) in [
-        ("mcp__github__delete_repo", "", ToolAccess::Forbidden),
-        ("mcp__githubber__x", "", ToolAccess::NotListed),
-        ("Read", "src/a.rs", ToolAccess::Listed),
-        ("Read", "src/../../etc/passwd", ToolAccess::NotListed),
-        ("Read", "./secrets/key", ToolAccess::Forbidden),
-        ("Read", "src/../secrets/key", ToolAccess::Forbidden),
-        ("Bash", "/bin/rm -rf /", ToolAccess::Forbidden),
-        ("Bash", "X=1 rm -rf /", ToolAccess::Forbidden),
-        ("Bash", "true && /usr/bin/rm x", ToolAccess::Forbidden),
-    ] {
-        assert_eq!(
-            guarded.tool_access(tool, argument),
-            access,
-            "{tool} {argument}"
-        );
-    }
+    let session = runtime.start_session("guard", Some(Arc::new(ApprovalResponse::AllowSession)));
+    let session = session.unwrap();
+    let input = json!({"command": "git push"});
+    let expected = HookDecision::Block {
+        reason: "not on this branch".to_owned(),
+    };
     assert_eq!(
-        runtime
-            .start_session("silent", None)
-            .unwrap()
-            .tool_access("Bash", "x"),
-        ToolAccess::Unrestricted
+        session.before_tool("Bash", &input).await.unwrap().decision,
+        expected
     );
+    let other = session
+        .before_tool("Read", &json!({"path": "a"}))
+        .await
+        .unwrap();
+    assert_eq!(other.decision, HookDecision::Continue);
 }

@@ -12,8 +12,8 @@ use skills_runtime::policy::{
     ApprovalRequest, Capability, Effect, PermissionDecision, Rule, RuleSource,
 };
 use skills_runtime::{
-    ApprovalResponse, ExecutionOptions, FileApprovalStore, InputFile, Policy, Root, Scope, Secrets,
-    SessionEnd, SkillRuntime, Workspace,
+    ApprovalResponse, ExecutionOptions, FileApprovalStore, HookDecision, InputFile, Policy, Root,
+    Scope, Secrets, SessionEnd, SkillRuntime, Workspace,
 };
 
 const SCRIPT: &str = "import json, os\n\
@@ -59,6 +59,13 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
             file.path,
             String::from_utf8_lossy(content)
         );
+    }
+    // The hooks of the skill decide about the tools of the agent.
+    let read = json!({"path": "report.txt"});
+    if session.before_tool("Read", &read).await?.decision == HookDecision::Continue {
+        session
+            .after_tool("Read", &read, &json!("three short words"))
+            .await?;
     }
     if let SessionEnd::Finished(summary) = session.finish(json!("three words")).await? {
         println!("{} returned {}", summary.skill, summary.summary);
