@@ -74,6 +74,22 @@ pub(super) fn cycles(sources: &Crate) -> Vec<Vec<&str>> {
     cycles
 }
 
+/// Returns the imports of each file of a cycle that lead to others of it.
+pub(super) fn imports_within<'a>(
+    sources: &'a Crate,
+    cycle: &[&'a str],
+) -> Vec<(&'a str, Vec<&'a str>)> {
+    let within = |files: &BTreeSet<&'a str>| -> Vec<&'a str> {
+        let files = files.iter().copied();
+        files.filter(|file| cycle.contains(file)).collect()
+    };
+    imports(sources)
+        .into_iter()
+        .filter(|(file, _)| cycle.contains(file))
+        .map(|(file, imported)| (file, within(&imported)))
+        .collect()
+}
+
 /// Returns the files that a file imports, and those that they import.
 fn reachable<'a>(
     file: &'a str,

@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use super::cycles::cycles;
+use super::cycles::{cycles, imports_within};
 use super::impl_files::scattered;
 use super::source::Crate;
 
@@ -19,8 +19,8 @@ struct Row {
     scattered_types: usize,
 }
 
-/// Returns the table of the crates, with the members of the largest cycle of each and the types
-/// with an `impl` in too many files.
+/// Returns the table of the crates, with the imports of large cycles and the types with an `impl` in
+/// too many files.
 pub(super) fn table(crates: &[Crate]) -> String {
     let rows: Vec<Row> = crates.iter().map(row).collect();
     let mut text = format!(
@@ -43,13 +43,11 @@ pub(super) fn table(crates: &[Crate]) -> String {
     }
     text.push('\n');
     for sources in crates {
-        for (index, cycle) in large_cycles(sources).enumerate() {
-            let name = &sources.name;
-            let members = match index {
-                0 => format!(": {}", cycle.join(", ")),
-                _ => String::new(),
-            };
-            let _ = writeln!(text, "{name}: cycle of {} modules{members}", cycle.len());
+        for cycle in large_cycles(sources) {
+            let _ = writeln!(text, "{}: cycle of {} modules", sources.name, cycle.len());
+            for (file, imported) in imports_within(sources, &cycle) {
+                let _ = writeln!(text, "    {file} imports {}", imported.join(", "));
+            }
         }
         for (name, files) in scattered(sources) {
             let files: Vec<&str> = files.into_iter().collect();
@@ -141,7 +139,11 @@ one                             17        90         2      6    9         1    
 two                              2         6         1      6    6         0       0
 total                           19        96         3      6    9         1       1
 
-one: cycle of 4 modules: a, b, c, d
+one: cycle of 4 modules
+    a imports b
+    b imports c
+    c imports d
+    d imports a
 one::A: `impl` in 3 files: a, b, c
 ";
         assert_eq!(table(&crates), expected);
