@@ -8,6 +8,9 @@ use skills_sandbox::SandboxError;
 
 use crate::ImageReference;
 
+/// The name of this backend in errors and reports.
+pub(crate) const BACKEND: &str = "container";
+
 /// The product that serves the API.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Product {
@@ -155,7 +158,7 @@ impl ImageFacts {
             .any(|known| known.ends_with(reference.digest()));
         if id != reference.digest() && !is_named {
             return Err(SandboxError::rejected(
-                crate::BACKEND,
+                BACKEND,
                 format!("the engine returned the image `{id}` for `{reference}`"),
             ));
         }

@@ -42,6 +42,3 @@ mod warm;
 
 pub use image::{ImageReference, InvalidImageReference};
 pub use sandbox::ContainerSandbox;
-
-/// The name of this backend in errors and reports.
-pub(crate) const BACKEND: &str = "container";

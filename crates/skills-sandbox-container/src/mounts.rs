@@ -7,7 +7,7 @@ use skills_policy::{Access, FileGrant, Grants};
 use skills_process::{KeyFiles, ProtectedEntries};
 use skills_sandbox::SandboxError;
 
-use crate::BACKEND;
+use crate::engine::BACKEND;
 use crate::launcher;
 
 /// Directories that a container has of its own, or that lead to devices, the kernel and the engine. A

@@ -7,9 +7,9 @@ mod verify;
 
 use skills_sandbox::SandboxError;
 
-use crate::BACKEND;
 use crate::connect::Engine;
 use crate::container::RunningContainer;
+use crate::engine::BACKEND;
 use crate::mounts::ContainerMount;
 use crate::request::ContainerRequest;
 

@@ -8,8 +8,7 @@ use skills_policy::{Grants, NetworkGrant};
 use skills_process::{KeyFiles, ProtectedEntries, interpreter_args, interpreter_names};
 use skills_sandbox::{Environment, Job, Program, SandboxError, ScriptType};
 
-use crate::BACKEND;
-use crate::engine::{EngineFacts, ImageFacts};
+use crate::engine::{BACKEND, EngineFacts, ImageFacts};
 use crate::launcher;
 use crate::mounts::{MountInput, Unreadable, plan_mounts, scratch_path};
 use crate::request::{ContainerRequest, ContainerUser};

@@ -6,9 +6,8 @@ use skills_egress::ProxyLog;
 use skills_policy::SpawnGrant;
 use skills_sandbox::{EnforcementReport, Job, Quota};
 
-use crate::BACKEND;
 use crate::connect::Engine;
-use crate::engine::{EngineFacts, Product};
+use crate::engine::{BACKEND, EngineFacts, Product};
 use crate::launcher;
 use crate::namespace::MountCheck;
 use crate::plan::RunPlan;

@@ -17,8 +17,10 @@ use tokio::net::TcpListener;
 use tokio::sync::OnceCell;
 use tokio::time::timeout;
 
+use crate::ImageReference;
 use crate::connect::Engine;
 use crate::container::Container;
+use crate::engine::BACKEND;
 use crate::launcher;
 use crate::mounts::{Unreadable, check_mounts};
 use crate::namespace::{self, MountCheck, MountSources};
@@ -27,7 +29,6 @@ use crate::programs::find_program;
 use crate::report::{probe_report, report};
 use crate::supervise::{Bounds, ProgramOutput, run_program};
 use crate::warm::{KeptContainer, KeptContainers, owner_labels, remove_abandoned};
-use crate::{BACKEND, ImageReference};
 
 /// What a run says whose engine does not answer.
 const LOST_NOTE: &str = "the connection to the container engine was lost, so the run was stopped";

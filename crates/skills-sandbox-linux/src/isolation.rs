@@ -68,3 +68,11 @@ pub enum IsolationMode {
     /// report says that nothing else is enforced. For hosts that are confined themselves.
     DangerouslyDisabled,
 }
+
+/// What a run assumes of the host: the strongest that is not known to be unsupported.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Assumption {
+    pub(crate) isolation: IsolationLevel,
+    pub(crate) mount_proc: bool,
+    pub(crate) own_network: bool,
+}

@@ -25,7 +25,7 @@ use crate::home_files;
 #[cfg(feature = "fault-injection")]
 use crate::host_support::unsupported;
 use crate::host_support::{HostSupport, host_support};
-use crate::isolation::{IsolationLevel, IsolationMode};
+use crate::isolation::{Assumption, IsolationLevel, IsolationMode};
 use crate::key_rules::check_rules;
 use crate::name_server::{NameServer, with_names};
 use crate::observer::{Observer, observed, refusals};
@@ -101,14 +101,6 @@ struct StartedRun<'a> {
     cgroup: Option<Cgroup>,
     /// Whether processes of the run could survive a killed host process without the watchdog.
     needs_watchdog: bool,
-}
-
-/// What a run assumes of the host: the strongest that is not known to be unsupported.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Assumption {
-    pub(crate) isolation: IsolationLevel,
-    pub(crate) mount_proc: bool,
-    pub(crate) own_network: bool,
 }
 
 /// Why a program was not started.

@@ -25,12 +25,11 @@ use skills_sandbox::SandboxError;
 
 use crate::child::system_call;
 use crate::child_setup::{ChildSetup, ParentEnds};
-use crate::isolation::IsolationLevel;
+use crate::isolation::{Assumption, IsolationLevel};
 use crate::plan::Plan;
 use crate::rootfs::{BaseRootFs, nul_error};
 use crate::rootfs_plan::RootFsPlan;
 use crate::run_network::has_own_network;
-use crate::sandbox::Assumption;
 use crate::setup_step::SetupStep;
 use crate::user_ids::UserIds;
 

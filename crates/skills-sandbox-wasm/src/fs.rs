@@ -17,7 +17,6 @@ pub(crate) mod preopens;
 mod protected;
 pub(crate) mod quota;
 mod refused;
-mod resolve;
 pub(crate) mod view;
 mod withheld_keys;
 mod writer;

@@ -47,9 +47,6 @@ mod termination;
 pub use crate::http::HttpLimits;
 pub use code_cache::{CacheUsage, CodeCache, CodeCacheError, CodeCacheErrorKind};
 pub use compiler::{CompileCommand, compile_child};
-pub use load_error::LoadError;
+pub use load_error::{LoadError, MAX_COMPONENT_BYTES};
 pub use profile::WasmProfile;
 pub use sandbox::WasmSandbox;
-
-/// The maximum size of a component, in bytes: 32 MiB.
-pub const MAX_COMPONENT_BYTES: usize = 32 << 20;

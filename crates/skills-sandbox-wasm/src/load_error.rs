@@ -2,7 +2,8 @@
 
 use std::time::Duration;
 
-use crate::MAX_COMPONENT_BYTES;
+/// The maximum size of a component, in bytes: 32 MiB.
+pub const MAX_COMPONENT_BYTES: usize = 32 << 20;
 
 /// Why a program cannot be loaded, worded for the author of a skill.
 /// [`SandboxError::downcast_ref`](skills_sandbox::SandboxError::downcast_ref) returns it.

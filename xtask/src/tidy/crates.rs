@@ -187,7 +187,8 @@ const CRATES: &[(&str, usize, &[&str])] = &[
         &["skills-discovery", "skills-prompt"],
     ),
     ("host-wasm-only", 100, &["skills-runtime"]),
-    ("host-everything", 100, &["skills-runtime"]),
+    // It shows each part of a runtime, the hooks of a session too.
+    ("host-everything", 110, &["skills-runtime"]),
     ("host-middleware", 100, &["skills-runtime", "skills-tools"]),
     ("host-turn", 200, &["skills-runtime"]),
     (

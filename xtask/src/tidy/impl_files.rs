@@ -19,7 +19,6 @@ const LIMIT: Limit = Limit {
         ("skills-runtime::executor::artifacts::ExecutionArtifacts", 3),
         ("skills-runtime::executor::run_plan::RunPlan", 3),
         ("skills-runtime::prompt_renderer::PromptRenderer", 4),
-        ("skills-sandbox-wasm::fs::view::FsView", 4),
         ("skills-search::index::SearchIndex", 4),
         ("skills-tools::catalog_tools::CatalogTools", 3),
         ("skills-tools::file_tools::FileTools", 8),

@@ -16,9 +16,9 @@ use skills_sandbox::SandboxError;
 use tokio::time::timeout;
 
 use super::{FileIdentity, FirstProcess};
-use crate::BACKEND;
 use crate::connect::Engine;
 use crate::container::RunningContainer;
+use crate::engine::BACKEND;
 use crate::request::ContainerRequest;
 
 const NOT_VISIBLE: &str = "its processes are not visible on this host";

@@ -5,15 +5,12 @@ use std::io;
 use std::path::Path;
 
 use cap_primitives::fs::{FollowSymlinks, OpenOptions};
-use wasmtime::component::Resource;
 use wasmtime_wasi::filesystem::{Descriptor, Dir, File};
 use wasmtime_wasi::{FsPerms, OpenMode};
 
 use super::error_code::FsErrorCode;
 use super::preopens::Preopens;
 use super::refused::Attempt;
-use super::resolve::AccessError;
-use super::view::FsView;
 
 /// The options of an open call, for both versions of WASI.
 #[derive(Clone, Copy)]
@@ -75,7 +72,7 @@ macro_rules! translate_flags {
 pub(super) use translate_flags;
 
 impl OpenRequest {
-    fn attempt(&self) -> Attempt {
+    pub(super) fn attempt(&self) -> Attempt {
         if self.writes() {
             Attempt::Write
         } else {
@@ -115,28 +112,11 @@ impl OpenRequest {
     }
 }
 
-impl FsView<'_> {
-    /// Opens `path` beneath the directory `fd`, and notes it if it is refused.
-    pub(super) fn open(
-        &mut self,
-        fd: &Resource<Descriptor>,
-        path: &str,
-        wish: OpenRequest,
-    ) -> Result<Resource<Descriptor>, AccessError> {
-        let dir = self.directory(fd)?;
-        let opened = open(&dir, path, wish, self.preopens).inspect_err(|error| {
-            self.preopens
-                .note_refusal(&dir, path, wish.attempt(), error);
-        })?;
-        Ok(self.table.push(opened)?)
-    }
-}
-
 /// Opens `path` beneath `dir`.
 ///
 /// A file to be written is first opened without truncating, then checked by its real path, and only
 /// then truncated.
-fn open(
+pub(super) fn open(
     dir: &Dir,
     path: &str,
     wish: OpenRequest,

@@ -13,8 +13,7 @@ use wasmtime_wasi::p2::bindings::filesystem::{preopens, types};
 use wasmtime_wasi::p2::{DynInputStream, DynOutputStream, FsError, FsResult};
 
 use super::open::{Create, OpenRequest, translate_flags};
-use super::resolve::AccessError;
-use super::view::{FsView, HasFsView};
+use super::view::{AccessError, FsView, HasFsView};
 use super::writer::{Position, QuotaWriter, write_at};
 use crate::store_state::StoreState;
 

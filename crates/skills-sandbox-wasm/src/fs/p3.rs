@@ -21,8 +21,7 @@ use wasmtime_wasi::p3::bindings::filesystem::{preopens, types};
 use wasmtime_wasi::p3::filesystem::{FilesystemError, FilesystemResult};
 
 use super::open::{Create, OpenRequest, translate_flags};
-use super::resolve::AccessError;
-use super::view::{FsView, HasFsView};
+use super::view::{AccessError, FsView, HasFsView};
 use super::writer::{Position, QuotaWriter};
 use crate::store_state::StoreState;
 
