@@ -31,9 +31,12 @@ pub struct IndexBuilder<'a> {
 /// The terms of each word as it was written, which saves stemming it again.
 ///
 /// It is looked up for each word of all texts: with a fast hash, seeded in each process,
-/// so that no text has words that collide in all of them, and without pointers to other memory for
-/// words of the usual length.
-type WordTerms = HashMap<SmallVec<[u8; 24]>, SmallVec<[u32; 2]>, RandomState>;
+/// so that no text has words that collide in all of them, and by keys of a fixed size, which are
+/// compared without a loop.
+type WordTerms = HashMap<WordKey, SmallVec<[u32; 2]>, RandomState>;
+
+/// A word, followed by zeros, which no word contains.
+type WordKey = [u8; 24];
 
 /// The counts of the document that is added.
 #[derive(Default)]
@@ -177,21 +180,19 @@ impl<'a> IndexBuilder<'a> {
 
     /// Counts the terms of a word, and their pairs with the words before.
     fn count_word(&mut self, word: &str, field: usize, counter: &mut FieldCounter) {
-        let terms = match self.words.get(word.as_bytes()) {
-            Some(terms) => terms,
-            None => {
-                let mut terms = SmallVec::new();
-                self.analyzer
-                    .word_terms(word, &mut |term, _| terms.push(self.terms.word(term)));
-                &*self.words.entry(word.as_bytes().into()).or_insert(terms)
+        let (current, table) = (&mut self.current, &mut self.terms);
+        let mut key = WordKey::default();
+        match key.get_mut(..word.len()) {
+            Some(start) => {
+                start.copy_from_slice(word.as_bytes());
+                let known = self.words.entry(key);
+                let terms = known.or_insert_with(|| word_terms(&self.analyzer, table, word));
+                counter.count(terms, field, current, table);
             }
-        };
-        for term in terms {
-            self.current.add(*term, field);
-            counter.length += 1;
-            let previous = counter.previous.replace(*term);
-            if let Some(previous) = previous.filter(|_| counter.length <= MAX_PAIRED_TERMS) {
-                self.current.add(self.terms.pair(previous, *term), field);
+            // So few words are longer that they need not be remembered.
+            None => {
+                let terms = word_terms(&self.analyzer, table, word);
+                counter.count(&terms, field, current, table);
             }
         }
     }
@@ -218,6 +219,33 @@ impl<'a> IndexBuilder<'a> {
             start = document.end as usize;
         }
         SearchIndex::new(vocabulary, self.documents, self.counts)
+    }
+}
+
+/// Returns the numbers of the terms of a word.
+fn word_terms(analyzer: &Analyzer, table: &mut TermTable, word: &str) -> SmallVec<[u32; 2]> {
+    let mut terms = SmallVec::new();
+    analyzer.word_terms(word, &mut |term, _| terms.push(table.word(term)));
+    terms
+}
+
+impl FieldCounter {
+    /// Counts the next terms, and the pairs with those before.
+    fn count(
+        &mut self,
+        terms: &[u32],
+        field: usize,
+        current: &mut CurrentCounts,
+        table: &mut TermTable,
+    ) {
+        for term in terms {
+            current.add(*term, field);
+            self.length += 1;
+            let previous = self.previous.replace(*term);
+            if let Some(previous) = previous.filter(|_| self.length <= MAX_PAIRED_TERMS) {
+                current.add(table.pair(previous, *term), field);
+            }
+        }
     }
 }
 
