@@ -11,7 +11,7 @@ pub(crate) enum AbandonCause {
     Deadline,
     /// The last waiting run was cancelled or dropped.
     Cancelled,
-    /// The deadline expired before, and another caller needs the permit.
+    /// The deadline expired before, and a run that waits needs the permit.
     Evicted,
 }
 

@@ -343,7 +343,8 @@ impl CompileSemaphore {
         while demand.abandon_signal.cause().is_none() {
             // One for each caller, so that a client with many large modules does not block the
             // others.
-            let is_busy = holders.iter().any(|holder| holder.caller == *demand.caller);
+            let is_own = |holder: &&Holder| holder.caller == *demand.caller;
+            let is_busy = holders.iter().any(|holder| is_own(&holder));
             if holders.len() < self.max_permits && !is_busy {
                 holders.push(Holder {
                     caller: demand.caller.clone(),
@@ -354,9 +355,8 @@ impl CompileSemaphore {
                     caller: demand.caller.clone(),
                 });
             }
-            if !is_busy {
-                evict_unneeded(&holders);
-            }
+            // What a run waits for goes before work of the same caller that nothing waits for.
+            evict_unneeded(holders.iter().filter(|holder| !is_busy || is_own(holder)));
             // An abandoned demand does not notify this condition, so it is polled.
             holders = self
                 .released
@@ -373,15 +373,17 @@ impl CompileSemaphore {
 }
 
 /// Stops the oldest work that no run waits for, unless other work is being stopped already.
-fn evict_unneeded(holders: &[Holder]) {
-    let causes = || holders.iter().map(|holder| holder.abandon_signal.cause());
-    let is_ending = |cause| matches!(cause, Some(AbandonCause::Cancelled | AbandonCause::Evicted));
-    if causes().any(is_ending) {
+fn evict_unneeded<'a>(holders: impl Iterator<Item = &'a Holder> + Clone) {
+    let is_ending = |holder: &Holder| {
+        let cause = holder.abandon_signal.cause();
+        matches!(cause, Some(AbandonCause::Cancelled | AbandonCause::Evicted))
+    };
+    if holders.clone().any(is_ending) {
         return;
     }
-    let oldest = causes().position(|cause| cause == Some(AbandonCause::Deadline));
-    if let Some(oldest) = oldest {
-        holders[oldest].abandon_signal.evict();
+    let is_late = |holder: &&Holder| holder.abandon_signal.cause() == Some(AbandonCause::Deadline);
+    if let Some(oldest) = holders.into_iter().find(is_late) {
+        oldest.abandon_signal.evict();
     }
 }
 
