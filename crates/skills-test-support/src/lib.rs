@@ -42,12 +42,14 @@ pub mod host_process;
 pub mod scene;
 mod skip;
 mod source_tree;
+mod thread_time;
 
 use std::fs;
 use std::path::Path;
 
 pub use skip::{RECORD, skip, skip_part, skip_without_file_events, skip_without_sandbox};
 pub use source_tree::{SOURCE_TREE, assert_document, source_tree};
+pub use thread_time::thread_time;
 
 /// Copies a directory with everything in it, as a clone of a repository does.
 ///

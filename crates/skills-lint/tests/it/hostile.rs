@@ -1,17 +1,18 @@
 //! Hostile text: any bytes end in bounded time, and no text makes a rule fail.
 
 use std::sync::LazyLock;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use proptest::prelude::*;
 use skills_lint::{Linter, Severity, SkillText};
+use skills_test_support::thread_time;
 
 static LINTER: LazyLock<Linter> = LazyLock::new(Linter::new);
 
 fn lint_time(linter: &Linter, path: &str, text: &str) -> Duration {
-    let start = Instant::now();
+    let start = thread_time();
     let _ = linter.lint(&SkillText::new("s").file(path, text));
-    start.elapsed()
+    thread_time().saturating_sub(start)
 }
 
 /// Fragments on which rules work hardest.
@@ -61,7 +62,7 @@ fn time_is_linear_in_the_size_of_hostile_text() {
             let small_time = lint_time(&linter, path, &small);
             let large_time = lint_time(&linter, path, &large);
             // Eight times the text; a quadratic rule would take 64 times as long. Wide, since
-            // machines that run tests are busy.
+            // a busy machine has less cache for each thread.
             let limit = small_time * 30 + Duration::from_millis(200);
             assert!(
                 large_time < limit,

@@ -1,10 +1,9 @@
 //! Properties of the inference for any text: valid schemas, open calls, linear time.
 
-use std::time::Instant;
-
 use jsonschema::PatternOptions;
 use proptest::prelude::*;
 use serde_json::json;
+use skills_test_support::thread_time;
 
 use super::infer;
 use crate::infer::MAX_SOURCE_BYTES;
@@ -13,7 +12,7 @@ use crate::{build_argv, schema};
 /// Text that repeats what the inference searches for takes time in proportion to its length.
 #[test]
 fn hostile_sources_take_linear_time() {
-    let start = Instant::now();
+    let start = thread_time();
     let pieces = [
         "sub.add_parser('a', parents=[x]).add_argument('--a')\n",
         "def f(p): p.add_argument(\n",
@@ -54,7 +53,8 @@ fn hostile_sources_take_linear_time() {
             }
         }
     }
-    assert!(start.elapsed().as_secs() < 60, "{:?}", start.elapsed());
+    let time = thread_time().saturating_sub(start);
+    assert!(time.as_secs() < 60, "{time:?}");
 }
 
 /// Fragments that the inference searches for, in any order.
