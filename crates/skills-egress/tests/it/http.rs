@@ -209,6 +209,67 @@ async fn case_42_bytes_after_a_request_are_not_forwarded() {
     }
 }
 
+/// A continued line is a part of the value for some parsers, and a field of its own for others.
+#[tokio::test]
+async fn case_42_folded_fields_are_rejected() {
+    let fixture = ProxyFixture::new(&["a.example", "b.example"]).await;
+    for fields in [
+        "Host: a.example\r\n b.example\r\n",
+        "Host:\r\n a.example\r\n",
+        "Host: a.example\r\nContent-Length:\r\n 4\r\n",
+        "Host: a.example\r\nTransfer-Encoding:\r\n\tchunked\r\n",
+        "Host: a.example\r\nX: y\r\n Host: b.example\r\n",
+        " Host: b.example\r\nHost: a.example\r\n",
+    ] {
+        let request = format!("POST http://a.example/ HTTP/1.1\r\n{fields}\r\nbody");
+        check_rejected(&fixture, 400, &request).await;
+    }
+}
+
+/// Both hosts are granted, but only one of them was checked for this connection.
+#[tokio::test]
+async fn case_42_a_pipelined_request_does_not_reach_another_host() {
+    let fixture = ProxyFixture::new(&["a.example", "b.example"]).await;
+    fixture.name("b.example", &[&["1.1.1.1"]]);
+    let page = |host: &str| format!("GET http://{host}/ HTTP/1.1\r\nHost: {host}\r\n\r\n");
+    for second in [
+        page("b.example"),
+        "CONNECT b.example:80 HTTP/1.1\r\n\r\n".to_owned() + &page("b.example"),
+    ] {
+        let server = fixture.server(AT, "\r\n\r\n", OK).await;
+        let answer = fixture.exchange(page("a.example") + &second).await;
+        assert!(answer.ends_with("Connection: close\r\n\r\nhi"), "{answer}");
+        let got = server.await.unwrap();
+        assert!(!got.contains("b.example"), "{got}");
+    }
+    let (resolved, connected) = fixture.connections();
+    assert_eq!(resolved, ["a.example"; 2]);
+    assert_eq!(connected, [AT; 2]);
+}
+
+/// `CONNECT` has no body: a declared one is the first data of the tunnel, which is checked.
+#[tokio::test]
+async fn case_42_the_body_of_connect_is_data_of_the_tunnel() {
+    let fixture = ProxyFixture::new(&["a.example", "b.example"]).await;
+    let opened = "HTTP/1.1 200 Connection established\r\n\r\n";
+    let other = "GET / HTTP/1.1\r\nHost: b.example\r\n\r\n";
+    for (port, fields, body, answer) in [
+        (443, "Content-Length: 4\r\n", "body", ""),
+        (443, "Transfer-Encoding: chunked\r\n", "0\r\n\r\n", ""),
+        (80, "Content-Length: 41\r\n", other, "HTTP/1.1 403 "),
+        (80, "Content-Length: 0\r\n", other, "HTTP/1.1 403 "),
+        (80, "", "0\r\n\r\n", "HTTP/1.1 400 "),
+    ] {
+        let request = format!("CONNECT a.example:{port} HTTP/1.1\r\n{fields}\r\n{body}");
+        let got = fixture.exchange(&request).await;
+        let got = got.strip_prefix(opened).unwrap();
+        assert!(got.starts_with(answer), "{request:?}: {got:?}");
+        assert_eq!(got.is_empty(), answer.is_empty(), "{request:?}: {got:?}");
+    }
+    assert_eq!(fixture.connections().1, Vec::<String>::new());
+    assert_snapshot!(fixture.summary(), @"rejected a.example: port 443 requires TLS (2); rejected a.example: the connection names a different host, or none (2); rejected a.example: malformed: invalid method or target (1)");
+}
+
 #[tokio::test]
 async fn case_42_an_invalid_body_closes_the_connection() {
     let fixture = ProxyFixture::new(&["a.example"]).await;
