@@ -16,7 +16,6 @@ mod limits;
 mod mcp_service;
 mod origin;
 mod principal_limits;
-mod rate;
 mod rejection;
 mod response_guard;
 mod server;

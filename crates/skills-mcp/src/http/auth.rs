@@ -4,8 +4,6 @@ use std::sync::Arc;
 
 use axum::Extension;
 use axum::extract::{Request, State};
-use axum::middleware::Next;
-use axum::response::Response;
 use http::header::{AUTHORIZATION, COOKIE, HeaderMap, PROXY_AUTHORIZATION};
 use sha2::{Digest as _, Sha256};
 use subtle::ConstantTimeEq as _;
@@ -85,14 +83,13 @@ pub(super) async fn authenticate(
     State(authenticator): State<Arc<Authenticator>>,
     Extension(log): Extension<Arc<AccessLogFields>>,
     mut request: Request,
-    next: Next,
-) -> Result<Response, Rejection> {
+) -> Result<Request, Rejection> {
     let limits = Arc::clone(authenticator.authenticate(request.headers())?);
     log.principal(&limits.principal);
     strip_credentials(request.headers_mut());
     request.extensions_mut().insert(limits.principal.clone());
     request.extensions_mut().insert(limits);
-    Ok(next.run(request).await)
+    Ok(request)
 }
 
 /// Removes credentials, so that handlers cannot log them.

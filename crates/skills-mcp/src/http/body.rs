@@ -5,8 +5,6 @@ use std::sync::Arc;
 use axum::Extension;
 use axum::body::{Body, Bytes};
 use axum::extract::{Request, State};
-use axum::middleware::Next;
-use axum::response::Response;
 use http::Method;
 use http::header::{CONTENT_LENGTH, CONTENT_TYPE, EXPECT, HeaderMap};
 use http_body_util::BodyExt as _;
@@ -24,8 +22,7 @@ pub(super) async fn read(
     State(limits): State<Arc<HttpLimits>>,
     Extension(principal_limits): Extension<Arc<PrincipalLimits>>,
     request: Request,
-    next: Next,
-) -> Result<Response, Rejection> {
+) -> Result<Request, Rejection> {
     let (mut parts, body) = request.into_parts();
     let mut bytes = Bytes::new();
     if parts.method == Method::POST {
@@ -37,7 +34,7 @@ pub(super) async fn read(
         }
         parts.extensions.insert(JsonRpcHeader::parse(&bytes)?);
     }
-    Ok(next.run(Request::from_parts(parts, bytes.into())).await)
+    Ok(Request::from_parts(parts, bytes.into()))
 }
 
 /// Reads a JSON body.

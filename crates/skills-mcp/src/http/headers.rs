@@ -1,7 +1,6 @@
 //! Headers of requests and responses.
 
 use axum::extract::Request;
-use axum::middleware::Next;
 use axum::response::Response;
 use http::Version;
 use http::header::{CACHE_CONTROL, HeaderMap, HeaderName, HeaderValue, X_CONTENT_TYPE_OPTIONS};
@@ -43,12 +42,12 @@ pub(super) fn is_stateless(version: &str) -> bool {
 
 const FIRST_STATELESS_VERSION: &str = "2026-07-28";
 
-/// Layer that rejects requests of other HTTP versions.
-pub(super) async fn check_version(request: Request, next: Next) -> Result<Response, Rejection> {
+/// Rejects requests of other HTTP versions.
+pub(super) fn check_version(request: &Request) -> Result<(), Rejection> {
     if request.version() != Version::HTTP_11 {
         return Err(Rejection::UnsupportedHttpVersion);
     }
-    Ok(next.run(request).await)
+    Ok(())
 }
 
 /// Layer that forbids caching and guessing of content types.

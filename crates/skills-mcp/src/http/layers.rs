@@ -1,9 +1,13 @@
 //! The layers that every request passes.
 
+use std::future::{Ready, ready};
 use std::sync::Arc;
 
 use axum::Router;
-use axum::middleware::{from_fn, from_fn_with_state, map_response};
+use axum::extract::Request;
+use axum::middleware::{
+    from_fn, from_fn_with_state, map_request, map_request_with_state, map_response,
+};
 use axum::routing::{any, get};
 use rmcp::ServerHandler;
 use tower::ServiceBuilder;
@@ -14,12 +18,11 @@ use super::host::AllowedHosts;
 use super::limits::HttpLimits;
 use super::mcp_service::{self, HandlerFactory, McpService};
 use super::origin::AllowedOrigins;
+use super::principal_limits::PrincipalLimits;
 use super::rejection::Rejection;
 use super::session::SessionOwners;
 use super::shutdown::ShutdownPhases;
-use super::{
-    access_log, auth, body, concurrency, handshake, host, origin, rate, session, shutdown,
-};
+use super::{access_log, auth, body, concurrency, handshake, session};
 
 /// Path of the protocol.
 const MCP_PATH: &str = "/mcp";
@@ -45,18 +48,22 @@ impl Layers {
     ) -> Router {
         let sessions = SessionOwners::new(&self.limits, self.authenticator.principal_count());
         let mcp = McpService::new(handlers, &self.limits, sessions.as_ref(), phases);
-        let accepting = from_fn_with_state(phases.draining.clone(), shutdown::check);
+        let (hosts, origins) = (Arc::new(self.hosts), Arc::new(self.origins));
+        let phases = phases.clone();
+        let accepting = map_request(checked_by(move |_| phases.check()));
         let mcp_layers = ServiceBuilder::new()
-            .layer(from_fn_with_state(
+            .layer(map_request_with_state(
                 Arc::new(self.authenticator),
                 auth::authenticate,
             ))
             .layer(accepting.clone())
             // After authentication, since limits belong to principals, and before the body, which
             // costs memory.
-            .layer(from_fn(rate::check))
-            .layer(from_fn_with_state(Arc::new(self.limits), body::read))
-            .layer(from_fn(handshake::check))
+            .layer(map_request(checked_by(|request| {
+                PrincipalLimits::of(request)?.check_rate()
+            })))
+            .layer(map_request_with_state(Arc::new(self.limits), body::read))
+            .layer(map_request(checked_by(handshake::check)))
             .layer(from_fn(concurrency::limit))
             .layer(from_fn_with_state(sessions, session::enter));
         // For every path: a rebound page must not even learn that the server is healthy.
@@ -66,9 +73,11 @@ impl Layers {
                 access_log::log,
             ))
             .layer(map_response(headers::add_security_headers))
-            .layer(from_fn(headers::check_version))
-            .layer(from_fn_with_state(Arc::new(self.hosts), host::check))
-            .layer(from_fn_with_state(Arc::new(self.origins), origin::check));
+            .layer(map_request(checked_by(headers::check_version)))
+            .layer(map_request(checked_by(move |request| hosts.check(request))))
+            .layer(map_request(checked_by(move |request| {
+                origins.check(request.headers())
+            })));
         Router::new()
             .route(
                 MCP_PATH,
@@ -85,13 +94,20 @@ impl Layers {
     }
 }
 
+/// Returns a function for a layer, which rejects the requests that fail a check.
+fn checked_by(
+    check: impl Fn(&Request) -> Result<(), Rejection> + Clone,
+) -> impl Fn(Request) -> Ready<Result<Request, Rejection>> + Clone {
+    move |request| ready(check(&request).map(|()| request))
+}
+
 #[cfg(test)]
 mod tests {
     use std::net::Ipv4Addr;
 
     use axum::body::Body;
     use http::header::HOST;
-    use http::{Method, Request, StatusCode};
+    use http::{Method, StatusCode};
     use tower::ServiceExt as _;
 
     use super::*;

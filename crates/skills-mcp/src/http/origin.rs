@@ -1,11 +1,7 @@
 //! Allowed origins of web pages.
 
 use std::net::IpAddr;
-use std::sync::Arc;
 
-use axum::extract::{Request, State};
-use axum::middleware::Next;
-use axum::response::Response;
 use http::header::{HeaderMap, ORIGIN};
 
 use super::error::{HttpError, Repr};
@@ -36,7 +32,7 @@ impl AllowedOrigins {
     }
 
     /// Rejects requests of other origins, and of opaque ones (`null`).
-    fn check(&self, headers: &HeaderMap) -> Result<(), Rejection> {
+    pub(super) fn check(&self, headers: &HeaderMap) -> Result<(), Rejection> {
         let Some(origin) = single_value(headers, &ORIGIN)? else {
             return Ok(());
         };
@@ -98,16 +94,6 @@ impl Origin {
             && self.host == origin.host
             && (self.port.is_none() || self.port == origin.port)
     }
-}
-
-/// Layer that rejects requests of other origins.
-pub(super) async fn check(
-    State(origins): State<Arc<AllowedOrigins>>,
-    request: Request,
-    next: Next,
-) -> Result<Response, Rejection> {
-    origins.check(request.headers())?;
-    Ok(next.run(request).await)
 }
 
 #[cfg(test)]

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use axum::extract::Request;
 use governor::clock::{Clock as _, DefaultClock};
 use governor::{DefaultDirectRateLimiter, Quota};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
@@ -36,6 +37,12 @@ impl PrincipalLimits {
             streams: permits(limits.max_streams),
             body_budget: body_budget.for_principal(),
         }
+    }
+
+    /// Returns the limits of the principal of an authenticated request.
+    pub(super) fn of(request: &Request) -> Result<&Self, Rejection> {
+        let limits = request.extensions().get::<Arc<Self>>();
+        limits.map(AsRef::as_ref).ok_or(Rejection::Internal)
     }
 
     /// Counts a request, or rejects it if the rate limit is exceeded.

@@ -1,8 +1,5 @@
 //! Shutdown of the server.
 
-use axum::extract::{Request, State};
-use axum::middleware::Next;
-use axum::response::Response;
 use tokio_util::sync::{CancellationToken, DropGuard};
 
 use super::rejection::Rejection;
@@ -24,16 +21,12 @@ impl ShutdownPhases {
         let phases = [&self.draining, &self.subscriptions_closed, &self.aborted];
         phases.map(|phase| phase.clone().drop_guard())
     }
-}
 
-/// Layer that rejects requests during a shutdown.
-pub(super) async fn check(
-    State(draining): State<CancellationToken>,
-    request: Request,
-    next: Next,
-) -> Result<Response, Rejection> {
-    if draining.is_cancelled() {
-        return Err(Rejection::ShuttingDown);
+    /// Rejects requests during a shutdown.
+    pub(super) fn check(&self) -> Result<(), Rejection> {
+        if self.draining.is_cancelled() {
+            return Err(Rejection::ShuttingDown);
+        }
+        Ok(())
     }
-    Ok(next.run(request).await)
 }
