@@ -2,14 +2,13 @@
 
 use std::fs::File;
 use std::io;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use skills_store::lock_with_timeout;
 use skills_store::trusted_file::open_lock;
 
-use crate::AuditError;
-use crate::error::Repr;
+use crate::error::{AuditError, Repr};
 
 /// A file that this value holds an exclusive lock on. The kernel releases it if the process ends.
 #[derive(Debug)]
@@ -47,6 +46,14 @@ impl Drop for FileLock {
         // descriptor until it executes its program.
         let _ = self.0.unlock();
     }
+}
+
+/// Returns the path of a file next to a log, such as that of its lock.
+pub(crate) fn with_suffix(log: &Path, suffix: &str) -> PathBuf {
+    let mut name = log.as_os_str().to_owned();
+    name.push(".");
+    name.push(suffix);
+    PathBuf::from(name)
 }
 
 #[cfg(test)]

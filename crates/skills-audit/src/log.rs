@@ -8,11 +8,14 @@ use std::time::Duration;
 
 use skills_store::trusted_file;
 
-use crate::lock::FileLock;
+use crate::error::AuditError;
+use crate::event::Event;
+use crate::lock::{FileLock, with_suffix};
 use crate::reader::first_record;
+use crate::record::MAX_FILE_BYTES;
 use crate::reservation::{OpenRun, count_open_runs};
+use crate::sink::AuditSink;
 use crate::writer::Writer;
-use crate::{AuditError, AuditSink, Event, with_suffix};
 
 /// An audit log in a file, one line of JSON per record.
 ///
@@ -112,11 +115,19 @@ impl AuditLog {
     /// Fails if it cannot be determined whether a file exists.
     pub fn files(&self) -> Result<Vec<PathBuf>, AuditError> {
         let mut files = vec![self.path.clone()];
+        files.extend(self.rotated_files(u32::MAX)?);
+        files.reverse();
+        Ok(files)
+    }
+
+    /// Returns the rotated files up to a number, the newest first.
+    fn rotated_files(&self, max_number: u32) -> Result<Vec<PathBuf>, AuditError> {
+        let mut files = Vec::new();
         let mut number = 1;
         // A writer that was killed during rotation leaves a gap of one number.
-        while self.is_rotated(number)? || self.is_rotated(number + 1)? {
+        while number <= max_number && (self.is_rotated(number)? || self.is_rotated(number + 1)?) {
             if self.is_rotated(number)? {
-                files.insert(0, self.rotated_path(number));
+                files.push(self.rotated_path(number));
             }
             number += 1;
         }
@@ -184,15 +195,8 @@ impl AuditLog {
     /// Returns the number of the oldest record in the rotated files that are kept.
     pub(crate) fn oldest_kept(&self) -> Result<Option<u64>, AuditError> {
         let mut oldest = None;
-        for number in 1..=self.rotation.max_files.max(1) {
-            if !self.is_rotated(number)? {
-                // A writer that was killed during rotation leaves a gap of one number.
-                if !self.is_rotated(number + 1)? {
-                    break;
-                }
-                continue;
-            }
-            let first = first_record(&self.rotated_path(number))?;
+        for path in self.rotated_files(self.rotation.max_files.max(1))? {
+            let first = first_record(&path)?;
             oldest = first.map(|record| record.sequence).or(oldest);
         }
         Ok(oldest)
@@ -256,9 +260,6 @@ impl AuditSink for AuditLog {
     }
 }
 
-/// Maximum size of a file of the log that is read as a whole. Of a larger one, such as one with a hole,
-/// only both ends are read, and it is not continued.
-pub(crate) const MAX_FILE_BYTES: u64 = 1 << 28;
 /// Default timeout for the lock. A writer holds it for one line only, so a longer wait means that
 /// the holder is stuck.
 const LOCK_TIMEOUT: Duration = Duration::from_secs(3);
@@ -266,7 +267,7 @@ const LOCK_TIMEOUT: Duration = Duration::from_secs(3);
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::Disposition;
+    use crate::event::Disposition;
 
     #[test]
     fn a_file_is_full_at_half_of_the_size_of_files_that_are_read() {

@@ -5,9 +5,9 @@ use std::path::Path;
 
 use skills_store::trusted_file::open_untrusted;
 
-use crate::log::MAX_FILE_BYTES;
-use crate::record::{MAX_LINE_BYTES, Record};
-use crate::{AuditError, Disposition, Event};
+use crate::error::AuditError;
+use crate::event::{Disposition, Event};
+use crate::record::{MAX_FILE_BYTES, MAX_LINE_BYTES, Record};
 
 /// A line of a log: a record, or a line that is not one.
 ///

@@ -3,8 +3,8 @@
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
-use crate::Event;
 use crate::error::{AuditError, Repr};
+use crate::event::Event;
 
 /// Previous hash of the first record.
 pub(crate) const GENESIS_HASH: &str =
@@ -12,6 +12,10 @@ pub(crate) const GENESIS_HASH: &str =
 /// Maximum length of a line, in bytes. It bounds the memory of readers, and longer ones are
 /// malformed.
 pub(crate) const MAX_LINE_BYTES: usize = 64 * 1024;
+
+/// Maximum size of a file of the log that is read as a whole. Of a larger one, such as one with a hole,
+/// only both ends are read, and it is not continued.
+pub(crate) const MAX_FILE_BYTES: u64 = 1 << 28;
 
 /// A line of the log: an event with its number and hashes. The fields are serialized in this order,
 /// with the hash last.

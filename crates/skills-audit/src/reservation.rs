@@ -11,9 +11,8 @@ use std::fs::File;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
-use crate::lock::FileLock;
+use crate::lock::{FileLock, with_suffix};
 use crate::record::MAX_LINE_BYTES;
-use crate::with_suffix;
 
 /// The space of one record and its newline.
 const RECORD_BYTES: u64 = MAX_LINE_BYTES as u64 + 1;

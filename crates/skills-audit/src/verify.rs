@@ -4,9 +4,10 @@ use std::collections::BTreeSet;
 use std::fmt;
 use std::path::{Path, PathBuf};
 
+use crate::error::AuditError;
+use crate::event::Disposition;
 use crate::reader::{RawLine, records};
 use crate::record::{GENESIS_HASH, Record};
-use crate::{AuditError, Disposition};
 
 /// The result of verifying the hash chain of a log.
 ///

@@ -6,11 +6,13 @@ use std::path::Path;
 
 use skills_store::trusted_file::open_untrusted;
 
-use crate::lock::FileLock;
+use crate::error::AuditError;
+use crate::event::Event;
+use crate::lock::{FileLock, with_suffix};
+use crate::log::AuditLog;
 use crate::record::{Position, Record};
 use crate::reservation::{OpenRun, Reserved, count_open_runs, reserve};
 use crate::tail::LogTail;
-use crate::{AuditError, AuditLog, Event, with_suffix};
 
 /// The current file of a log, locked for one record.
 pub(crate) struct Writer<'a> {
