@@ -4,6 +4,9 @@ use std::path::PathBuf;
 
 use crate::language::Language;
 
+/// The lock file next to the source, which records what the artifact was built from.
+pub const LOCK: &str = "artifact.lock";
+
 /// Result of a build or check.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]

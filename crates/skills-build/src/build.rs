@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use crate::artifact::{Artifact, BuildStatus};
+use crate::artifact::{Artifact, BuildStatus, LOCK};
 use crate::error::{BuildError, Repr};
 use crate::execute::execute;
 use crate::files::{self, SourceFile};
@@ -72,10 +72,7 @@ pub fn build(
     files::replace(&path, &built)?;
     // An artifact elsewhere is not the one that the lock file of the skill describes.
     if request.owns_lock(&source) {
-        files::replace(
-            &source.directory.join(crate::LOCK),
-            lock.to_text().as_bytes(),
-        )?;
+        files::replace(&source.directory.join(LOCK), lock.to_text().as_bytes())?;
     }
     Ok(artifact(BuildStatus::Built, path, &built, lock))
 }
@@ -179,7 +176,7 @@ impl<'a> ExistingArtifact<'a> {
         Ok(Self {
             path,
             bytes: files::read_if_exists(path)?,
-            lock: ArtifactLock::read(&source.directory.join(crate::LOCK))?,
+            lock: ArtifactLock::read(&source.directory.join(LOCK))?,
         })
     }
 

@@ -10,6 +10,7 @@ use std::path::{Path, PathBuf};
 
 use skills_store::{FileMode, replace_file};
 
+use crate::artifact::LOCK;
 use crate::error::{BuildError, Repr};
 
 /// Directories without source, which tools create.
@@ -48,7 +49,7 @@ impl SourceCollector {
         let is_source = |entry: &Entry| {
             let Entry { name, kind, .. } = entry;
             !IGNORED_DIRS.contains(&name.as_str())
-                && (kind.is_dir() || (name != crate::LOCK && !name.ends_with(".wasm")))
+                && (kind.is_dir() || (name != LOCK && !name.ends_with(".wasm")))
         };
         for Entry { path, kind, .. } in read_entries(directory)?.into_iter().filter(is_source) {
             if !is_portable_name(&path) {

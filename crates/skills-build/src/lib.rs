@@ -45,7 +45,7 @@ mod tool;
 mod tool_finder;
 mod toolchain;
 
-pub use artifact::{Artifact, BuildStatus};
+pub use artifact::{Artifact, BuildStatus, LOCK};
 pub use build::{BuildMode, build};
 pub use error::{BuildError, BuildErrorKind};
 pub use install::install;
@@ -59,6 +59,3 @@ pub use template::{TemplateFile, template};
 pub use tool::{MissingTool, Tool};
 pub use tool_finder::{LocalTools, ToolFinder};
 pub use toolchain::{InstalledTool, RustToolchain, Toolchain};
-
-/// The lock file next to the source, which records what the artifact was built from.
-pub const LOCK: &str = "artifact.lock";
