@@ -4,8 +4,7 @@
     reason = "roots are deprecated since 2026-07-28, and clients of all earlier versions have them"
 )]
 
-use std::error::Error;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
@@ -30,10 +29,6 @@ const ANSWER_TIMEOUT: Duration = Duration::from_secs(5);
 const MAX_ROOTS: usize = 32;
 /// Maximum length of the URI of a root: that of a path, percent-encoded.
 const MAX_URI_BYTES: usize = 3 * 4096;
-
-/// Returns the tools of a server with a directory as the workspace.
-pub(crate) type SelectWorkspace =
-    dyn Fn(&ToolSet, &Path) -> Result<ToolSet, Box<dyn Error + Send + Sync>> + Send + Sync;
 
 /// The roots of the client of one connection.
 #[derive(Default)]

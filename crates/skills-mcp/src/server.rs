@@ -2,6 +2,8 @@
 
 mod builder;
 
+use std::error::Error;
+use std::path::Path;
 use std::sync::{Arc, PoisonError, RwLock};
 
 use rmcp::ErrorData;
@@ -16,7 +18,6 @@ use crate::elicitation::TrustCommand;
 use crate::list_changes::ListWatcher;
 use crate::list_changes::{ListTracker, LogOnce};
 use crate::request_state::RequestStateSigner;
-use crate::roots::SelectWorkspace;
 use crate::served_skills::ServedSkills;
 
 /// Serves skills and their tools to MCP clients.
@@ -64,6 +65,10 @@ pub struct Server {
     /// The tools of one client, if it can change its workspace.
     own_tools: Option<Arc<RwLock<ToolSet>>>,
 }
+
+/// Returns the tools of a server with a directory as the workspace.
+pub(crate) type SelectWorkspace =
+    dyn Fn(&ToolSet, &Path) -> Result<ToolSet, Box<dyn Error + Send + Sync>> + Send + Sync;
 
 pub(crate) struct Inner {
     /// The tools of all clients that have none of their own; see [`Server::tools`].

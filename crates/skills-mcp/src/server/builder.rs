@@ -8,13 +8,12 @@ use skills_tools::ToolSet;
 use skills_tools::runtime::policy::ApprovalRequest;
 use tokio_util::sync::CancellationToken;
 
-use super::{Inner, Server, Tenancy};
+use super::{Inner, SelectWorkspace, Server, Tenancy};
 use crate::call_limiter::CallLimiter;
 use crate::elicitation::{TrustCommand, default_trust_command};
 use crate::list_changes::ListWatcher;
 use crate::list_changes::{ListTracker, LogOnce};
 use crate::request_state::{RequestStateSigner, STATE_TTL};
-use crate::roots::SelectWorkspace;
 use crate::served_skills::ServedSkills;
 use crate::{MemoryReplayCache, ReplayCache, ResultData, ServerBuildError};
 
