@@ -82,105 +82,68 @@ pub(crate) enum Evidence {
     None,
 }
 
-/// All activities with the words that a line of the ledger has for them.
-const WORDS: [(&str, &str, Activity); 19] = [
-    ("offered", "", Activity::Offered),
-    ("searched", "", Activity::Searched),
-    ("mentioned", "", Activity::Mentioned),
-    ("activated", "user", Activity::Activated(ActivatedBy::User)),
-    (
-        "activated",
-        "model",
-        Activity::Activated(ActivatedBy::Model),
-    ),
-    (
-        "activated",
-        "implicit",
-        Activity::Activated(ActivatedBy::Implicit),
-    ),
-    ("reference_read", "", Activity::ReferenceRead),
-    (
-        "script_run",
-        "succeeded",
-        Activity::ScriptRun(RunOutcome::Succeeded),
-    ),
-    (
-        "script_run",
-        "failed",
-        Activity::ScriptRun(RunOutcome::Failed),
-    ),
-    (
-        "script_run",
-        "timed_out",
-        Activity::ScriptRun(RunOutcome::TimedOut),
-    ),
-    (
-        "script_run",
-        "limit_exceeded",
-        Activity::ScriptRun(RunOutcome::LimitExceeded),
-    ),
-    (
-        "script_run",
-        "denied",
-        Activity::ScriptRun(RunOutcome::Denied),
-    ),
-    (
-        "script_run",
-        "cancelled",
-        Activity::ScriptRun(RunOutcome::Cancelled),
-    ),
-    (
-        "script_run",
-        "requirement_missing",
-        Activity::ScriptRun(RunOutcome::RequirementMissing),
-    ),
-    (
-        "script_run",
-        "not_started",
-        Activity::ScriptRun(RunOutcome::NotStarted),
-    ),
-    (
-        "script_run",
-        "not_observed",
-        Activity::ScriptRun(RunOutcome::NotObserved),
-    ),
-    (
-        "outcome",
-        "accepted",
-        Activity::TurnEnded(TurnOutcome::Accepted),
-    ),
-    (
-        "outcome",
-        "retried",
-        Activity::TurnEnded(TurnOutcome::Retried),
-    ),
-    (
-        "outcome",
-        "abandoned",
-        Activity::TurnEnded(TurnOutcome::Abandoned),
-    ),
+/// All activities.
+const ALL: [Activity; 19] = [
+    Activity::Offered,
+    Activity::Searched,
+    Activity::Mentioned,
+    Activity::Activated(ActivatedBy::User),
+    Activity::Activated(ActivatedBy::Model),
+    Activity::Activated(ActivatedBy::Implicit),
+    Activity::ReferenceRead,
+    Activity::ScriptRun(RunOutcome::Succeeded),
+    Activity::ScriptRun(RunOutcome::Failed),
+    Activity::ScriptRun(RunOutcome::TimedOut),
+    Activity::ScriptRun(RunOutcome::LimitExceeded),
+    Activity::ScriptRun(RunOutcome::Denied),
+    Activity::ScriptRun(RunOutcome::Cancelled),
+    Activity::ScriptRun(RunOutcome::RequirementMissing),
+    Activity::ScriptRun(RunOutcome::NotStarted),
+    Activity::ScriptRun(RunOutcome::NotObserved),
+    Activity::TurnEnded(TurnOutcome::Accepted),
+    Activity::TurnEnded(TurnOutcome::Retried),
+    Activity::TurnEnded(TurnOutcome::Abandoned),
 ];
 
 impl Activity {
     /// Returns all activities.
     pub fn all() -> impl ExactSizeIterator<Item = Self> {
-        WORDS.into_iter().map(|(_, _, activity)| activity)
+        ALL.into_iter()
     }
 
     /// Returns the kind as one lowercase word, as in the ledger, and the class of its outcome, which
     /// is empty for kinds without one.
     #[must_use]
     pub fn words(self) -> (&'static str, &'static str) {
-        let words = WORDS.iter().find(|(_, _, activity)| *activity == self);
-        words.map_or(("", ""), |(kind, class, _)| (kind, class))
+        match self {
+            Self::Offered => ("offered", ""),
+            Self::Searched => ("searched", ""),
+            Self::Mentioned => ("mentioned", ""),
+            Self::Activated(ActivatedBy::User) => ("activated", "user"),
+            Self::Activated(ActivatedBy::Model) => ("activated", "model"),
+            Self::Activated(ActivatedBy::Implicit) => ("activated", "implicit"),
+            Self::ReferenceRead => ("reference_read", ""),
+            Self::ScriptRun(RunOutcome::Succeeded) => ("script_run", "succeeded"),
+            Self::ScriptRun(RunOutcome::Failed) => ("script_run", "failed"),
+            Self::ScriptRun(RunOutcome::TimedOut) => ("script_run", "timed_out"),
+            Self::ScriptRun(RunOutcome::LimitExceeded) => ("script_run", "limit_exceeded"),
+            Self::ScriptRun(RunOutcome::Denied) => ("script_run", "denied"),
+            Self::ScriptRun(RunOutcome::Cancelled) => ("script_run", "cancelled"),
+            Self::ScriptRun(RunOutcome::RequirementMissing) => {
+                ("script_run", "requirement_missing")
+            }
+            Self::ScriptRun(RunOutcome::NotStarted) => ("script_run", "not_started"),
+            Self::ScriptRun(RunOutcome::NotObserved) => ("script_run", "not_observed"),
+            Self::TurnEnded(TurnOutcome::Accepted) => ("outcome", "accepted"),
+            Self::TurnEnded(TurnOutcome::Retried) => ("outcome", "retried"),
+            Self::TurnEnded(TurnOutcome::Abandoned) => ("outcome", "abandoned"),
+        }
     }
 
     /// Returns the activity with these words; `None` for those of a later version.
     #[must_use]
     pub fn from_words(kind: &str, class: &str) -> Option<Self> {
-        let mut words = WORDS.iter();
-        let found = words.find(|(known, of_kind, _)| *known == kind && *of_kind == class);
-        found.map(|(_, _, activity)| *activity)
+        Self::all().find(|activity| activity.words() == (kind, class))
     }
 
     /// Returns true if the skill was only shown: lists and searches are far more frequent than
@@ -197,6 +160,11 @@ impl Activity {
             self,
             Self::Activated(_) | Self::ReferenceRead | Self::ScriptRun(_)
         )
+    }
+
+    /// Returns the position in [`all`](Self::all).
+    pub(crate) fn position(self) -> usize {
+        Self::all().take_while(|activity| *activity != self).count()
     }
 
     pub(crate) fn evidence(self) -> Evidence {

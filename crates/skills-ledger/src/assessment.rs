@@ -3,8 +3,8 @@
 use std::fmt;
 
 use crate::{
-    ContentUsage, Counts, Duplicate, Problem, ProblemKind, RECENT_DAYS, Share, SkillFacts,
-    SkillUsage, Staleness, Summary,
+    Activity, ContentUsage, Counts, Duplicate, Problem, ProblemKind, RECENT_DAYS, Share,
+    SkillFacts, SkillUsage, Staleness, Summary,
 };
 
 /// Fewer trials than this are not enough to judge by.
@@ -342,18 +342,17 @@ fn regression((content, earlier): (&ContentUsage, &ContentUsage)) -> Option<Reas
 
 fn never_found(total: &Counts, summary: &Summary) -> Option<Reason> {
     let activations = total.activations();
-    if total.offered + total.searched > 0 || activations < MIN_ACTIVATIONS {
+    if total.offers() > 0 || activations < MIN_ACTIVATIONS {
         return None;
     }
     let skills = summary.skills.iter();
-    let offers: u64 = skills
-        .map(|skill| skill.counts.offered + skill.counts.searched)
-        .sum();
+    let offers: u64 = skills.map(|skill| skill.counts.offers()).sum();
     (offers >= MIN_OFFERS).then_some(Reason::NeverFound { activations })
 }
 
 fn too_broad(total: &Counts) -> Option<Reason> {
-    let (found, activations) = (total.searched, total.activations());
+    let found = total.get(Activity::Searched);
+    let activations = total.activations();
     let is_seldom_used = (activations as f64) < found as f64 * MIN_USED_FINDS;
     (found >= MIN_FINDS && is_seldom_used).then_some(Reason::TooBroad { found, activations })
 }

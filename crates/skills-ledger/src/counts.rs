@@ -1,150 +1,92 @@
 //! How often something was done with a skill.
 
-use crate::{ActivatedBy, Activity, RunOutcome, TurnOutcome};
+use crate::activity::{Activity, Evidence};
 
-/// Numbers of events, one for each kind and outcome.
+/// The names of the numbers, in the order of the activities.
+const NAMES: [&str; 19] = [
+    "offered",
+    "searched",
+    "mentioned",
+    "activated_by_user",
+    "activated_by_model",
+    "activated_implicitly",
+    "references_read",
+    "runs_succeeded",
+    "runs_failed",
+    "runs_timed_out",
+    "runs_over_limit",
+    "runs_denied",
+    "runs_cancelled",
+    "runs_without_requirement",
+    "runs_not_started",
+    "runs_not_observed",
+    "turns_accepted",
+    "turns_retried",
+    "turns_abandoned",
+];
+
+/// Numbers of events, one for each [`Activity`].
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct Counts {
-    /// [`Activity::Offered`].
-    pub offered: u64,
-    /// [`Activity::Searched`].
-    pub searched: u64,
-    /// [`Activity::Mentioned`].
-    pub mentioned: u64,
-    /// [`ActivatedBy::User`].
-    pub activated_by_user: u64,
-    /// [`ActivatedBy::Model`].
-    pub activated_by_model: u64,
-    /// [`ActivatedBy::Implicit`].
-    pub activated_implicitly: u64,
-    /// [`Activity::ReferenceRead`].
-    pub references_read: u64,
-    /// [`RunOutcome::Succeeded`].
-    pub runs_succeeded: u64,
-    /// [`RunOutcome::Failed`].
-    pub runs_failed: u64,
-    /// [`RunOutcome::TimedOut`].
-    pub runs_timed_out: u64,
-    /// [`RunOutcome::LimitExceeded`].
-    pub runs_over_limit: u64,
-    /// [`RunOutcome::Denied`].
-    pub runs_denied: u64,
-    /// [`RunOutcome::Cancelled`].
-    pub runs_cancelled: u64,
-    /// [`RunOutcome::RequirementMissing`].
-    pub runs_without_requirement: u64,
-    /// [`RunOutcome::NotStarted`].
-    pub runs_not_started: u64,
-    /// [`RunOutcome::NotObserved`].
-    pub runs_not_observed: u64,
-    /// [`TurnOutcome::Accepted`].
-    pub turns_accepted: u64,
-    /// [`TurnOutcome::Retried`].
-    pub turns_retried: u64,
-    /// [`TurnOutcome::Abandoned`].
-    pub turns_abandoned: u64,
-}
+pub struct Counts([u64; NAMES.len()]);
 
 impl Counts {
-    /// Returns all numbers with their names, in the order of the fields.
+    /// Returns how often an activity was recorded.
+    #[must_use]
+    pub fn get(&self, activity: Activity) -> u64 {
+        self.0[activity.position()]
+    }
+
+    /// Returns all numbers with their names, in the order of [`Activity::all`].
     pub fn named(&self) -> impl ExactSizeIterator<Item = (&'static str, u64)> {
-        [
-            ("offered", self.offered),
-            ("searched", self.searched),
-            ("mentioned", self.mentioned),
-            ("activated_by_user", self.activated_by_user),
-            ("activated_by_model", self.activated_by_model),
-            ("activated_implicitly", self.activated_implicitly),
-            ("references_read", self.references_read),
-            ("runs_succeeded", self.runs_succeeded),
-            ("runs_failed", self.runs_failed),
-            ("runs_timed_out", self.runs_timed_out),
-            ("runs_over_limit", self.runs_over_limit),
-            ("runs_denied", self.runs_denied),
-            ("runs_cancelled", self.runs_cancelled),
-            ("runs_without_requirement", self.runs_without_requirement),
-            ("runs_not_started", self.runs_not_started),
-            ("runs_not_observed", self.runs_not_observed),
-            ("turns_accepted", self.turns_accepted),
-            ("turns_retried", self.turns_retried),
-            ("turns_abandoned", self.turns_abandoned),
-        ]
-        .into_iter()
+        NAMES.into_iter().zip(self.0)
+    }
+
+    /// Returns how often the skill was in a list or among the results of a search.
+    #[must_use]
+    pub fn offers(&self) -> u64 {
+        self.sum(Activity::is_exposure)
     }
 
     /// Returns how often the instructions were put into a conversation.
     #[must_use]
     pub fn activations(&self) -> u64 {
-        self.activated_by_user + self.activated_by_model + self.activated_implicitly
+        self.sum(|activity| matches!(activity, Activity::Activated(_)))
     }
 
     /// Returns how often a program was run or was about to.
     #[must_use]
     pub fn runs(&self) -> u64 {
-        self.runs_succeeded
-            + self.runs_failed
-            + self.runs_timed_out
-            + self.runs_over_limit
-            + self.runs_denied
-            + self.runs_cancelled
-            + self.runs_without_requirement
-            + self.runs_not_started
-            + self.runs_not_observed
+        self.sum(|activity| matches!(activity, Activity::ScriptRun(_)))
     }
 
     /// Returns how often something of the skill was used.
     #[must_use]
     pub fn uses(&self) -> u64 {
-        self.activations() + self.references_read + self.runs()
+        self.sum(Activity::is_use)
     }
 
     /// Returns how often it failed: runs that ended otherwise than with code 0, and turns that the
     /// host application judged as failures.
     #[must_use]
     pub fn failures(&self) -> u64 {
-        self.runs_failed
-            + self.runs_timed_out
-            + self.runs_over_limit
-            + self.turns_retried
-            + self.turns_abandoned
+        self.sum(|activity| activity.evidence() == Evidence::Failure)
     }
 
     /// Returns the number of runs and turns that succeeded or failed. Others, such as denied runs,
     /// say nothing about a skill.
     #[must_use]
     pub fn trials(&self) -> u64 {
-        self.runs_succeeded + self.turns_accepted + self.failures()
+        self.sum(|activity| activity.evidence() != Evidence::None)
     }
 
     pub(crate) fn add(&mut self, activity: Activity) {
-        *self.of(activity) += 1;
+        self.0[activity.position()] += 1;
     }
 
-    fn of(&mut self, activity: Activity) -> &mut u64 {
-        match activity {
-            Activity::Offered => &mut self.offered,
-            Activity::Searched => &mut self.searched,
-            Activity::Mentioned => &mut self.mentioned,
-            Activity::Activated(ActivatedBy::User) => &mut self.activated_by_user,
-            Activity::Activated(ActivatedBy::Model) => &mut self.activated_by_model,
-            Activity::Activated(ActivatedBy::Implicit) => &mut self.activated_implicitly,
-            Activity::ReferenceRead => &mut self.references_read,
-            Activity::ScriptRun(RunOutcome::Succeeded) => &mut self.runs_succeeded,
-            Activity::ScriptRun(RunOutcome::Failed) => &mut self.runs_failed,
-            Activity::ScriptRun(RunOutcome::TimedOut) => &mut self.runs_timed_out,
-            Activity::ScriptRun(RunOutcome::LimitExceeded) => &mut self.runs_over_limit,
-            Activity::ScriptRun(RunOutcome::Denied) => &mut self.runs_denied,
-            Activity::ScriptRun(RunOutcome::Cancelled) => &mut self.runs_cancelled,
-            Activity::ScriptRun(RunOutcome::RequirementMissing) => {
-                &mut self.runs_without_requirement
-            }
-            Activity::ScriptRun(RunOutcome::NotStarted) => &mut self.runs_not_started,
-            Activity::ScriptRun(RunOutcome::NotObserved) => &mut self.runs_not_observed,
-            Activity::TurnEnded(TurnOutcome::Accepted) => &mut self.turns_accepted,
-            Activity::TurnEnded(TurnOutcome::Retried) => &mut self.turns_retried,
-            Activity::TurnEnded(TurnOutcome::Abandoned) => &mut self.turns_abandoned,
-        }
+    fn sum(&self, is_counted: impl Fn(Activity) -> bool) -> u64 {
+        let counted = Activity::all().zip(self.0);
+        let counted = counted.filter(|(activity, _)| is_counted(*activity));
+        counted.map(|(_, number)| number).sum()
     }
 }
 

@@ -39,7 +39,7 @@ const MAX_FILE_BYTES: u64 = 1 << 28;
 /// ])?;
 /// let summary = ledger.summarize(now)?;
 /// assert_eq!(summary.events, 2);
-/// assert_eq!(summary.skill("pdf", "user").unwrap().counts.runs_succeeded, 1);
+/// assert_eq!(summary.skill("pdf", "user").unwrap().counts.runs(), 1);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Debug, Clone)]

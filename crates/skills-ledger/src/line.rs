@@ -1,11 +1,8 @@
 //! A line of the ledger: an event as JSON.
 
 use std::borrow::Cow;
-use std::fmt;
-use std::marker::PhantomData;
 
-use serde::de::{Deserializer, Error, Visitor};
-use serde::{Deserialize, Serialize, Serializer};
+use serde::{Deserialize, Serialize};
 
 use crate::error::{LedgerError, Repr};
 use crate::event::{Digest, Event, SessionHash};
@@ -15,7 +12,8 @@ use crate::{Activity, Timestamp};
 /// malformed.
 pub(crate) const MAX_LINE_BYTES: usize = 1_280;
 
-/// The fields in the order in which they are written.
+/// The fields in the order in which they are written. A digest or session that is not in hexadecimal
+/// digits, as a later version may write, counts as none.
 #[derive(Debug, Serialize, Deserialize)]
 struct Line<'a> {
     #[serde(rename = "t")]
@@ -28,73 +26,10 @@ struct Line<'a> {
     event: Cow<'a, str>,
     #[serde(borrow, default, skip_serializing_if = "str::is_empty")]
     class: Cow<'a, str>,
-    #[serde(default, skip_serializing_if = "Field::is_none")]
-    digest: Field<Digest>,
-    #[serde(default, skip_serializing_if = "Field::is_none")]
-    session: Field<SessionHash>,
-}
-
-/// A value in hexadecimal digits. A text that is not one, as a later version may write, counts as no
-/// value. It is parsed where it is, since an allocation would take as long as the rest of a line.
-#[derive(Debug)]
-struct Field<T>(Option<T>);
-
-/// A type of a [`Field`].
-trait FromHex: Sized {
-    fn from_hex(digits: &str) -> Option<Self>;
-}
-
-impl FromHex for Digest {
-    fn from_hex(digits: &str) -> Option<Self> {
-        Self::parse(digits)
-    }
-}
-
-impl FromHex for SessionHash {
-    fn from_hex(digits: &str) -> Option<Self> {
-        Self::parse(digits)
-    }
-}
-
-impl<T> Field<T> {
-    fn is_none(&self) -> bool {
-        self.0.is_none()
-    }
-}
-
-impl<T> Default for Field<T> {
-    fn default() -> Self {
-        Self(None)
-    }
-}
-
-impl<T: fmt::Display> Serialize for Field<T> {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        match &self.0 {
-            Some(value) => serializer.collect_str(value),
-            None => serializer.serialize_none(),
-        }
-    }
-}
-
-impl<'de, T: FromHex> Deserialize<'de> for Field<T> {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        deserializer.deserialize_str(FieldVisitor(PhantomData))
-    }
-}
-
-struct FieldVisitor<T>(PhantomData<T>);
-
-impl<T: FromHex> Visitor<'_> for FieldVisitor<T> {
-    type Value = Field<T>;
-
-    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("hexadecimal digits")
-    }
-
-    fn visit_str<E: Error>(self, text: &str) -> Result<Field<T>, E> {
-        Ok(Field(T::from_hex(text)))
-    }
+    #[serde(borrow, default, skip_serializing_if = "str::is_empty")]
+    digest: Cow<'a, str>,
+    #[serde(borrow, default, skip_serializing_if = "str::is_empty")]
+    session: Cow<'a, str>,
 }
 
 /// What a line contains.
@@ -117,8 +52,8 @@ pub(crate) fn write(event: &Event<'_>, lines: &mut Vec<u8>) -> Result<(), Ledger
         scope: Cow::Borrowed(cut(&event.scope, crate::MAX_SCOPE_BYTES)),
         event: Cow::Borrowed(kind),
         class: Cow::Borrowed(class),
-        digest: Field(event.digest),
-        session: Field(event.session),
+        digest: digits(event.digest),
+        session: digits(event.session),
     };
     serde_json::to_writer(&mut *lines, &line).map_err(Repr::Json)?;
     lines.push(b'\n');
@@ -137,7 +72,12 @@ pub(crate) fn parse(line: &[u8]) -> Parsed<'_> {
         return Parsed::Unknown;
     };
     let event = Event::new(line.skill, line.scope, activity, line.time);
-    Parsed::Event(event.digest(line.digest.0).session(line.session.0))
+    let event = event.digest(Digest::parse(&line.digest));
+    Parsed::Event(event.session(SessionHash::parse(&line.session)))
+}
+
+fn digits(value: Option<impl ToString>) -> Cow<'static, str> {
+    value.map_or_else(Cow::default, |value| value.to_string().into())
 }
 
 fn cut(text: &str, max_bytes: usize) -> &str {

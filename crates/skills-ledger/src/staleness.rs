@@ -58,7 +58,7 @@ impl Staleness {
         match days {
             Some(days) => Self::Fading { days },
             None => Self::Unused {
-                offers: usage.map_or(0, |usage| usage.counts.offered + usage.counts.searched),
+                offers: usage.map_or(0, |usage| usage.counts.offers()),
             },
         }
     }

@@ -187,7 +187,7 @@ impl ContentUsage {
 /// let now = Timestamp::from_millis(1_764_000_000_000);
 /// let mut summarizer = Summarizer::new(now);
 /// summarizer.add(&Event::new("pdf", "user", Activity::Mentioned, now));
-/// assert_eq!(summarizer.finish().skills[0].counts.mentioned, 1);
+/// assert_eq!(summarizer.finish().skills[0].counts.get(Activity::Mentioned), 1);
 /// ```
 #[derive(Debug)]
 pub struct Summarizer {

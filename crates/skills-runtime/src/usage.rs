@@ -50,7 +50,7 @@ const MAX_RECENTLY_USED: usize = 3;
 /// library.usage().record(library.catalog().entries(), accepted, Some("session"));
 /// library.usage().flush();
 /// let summary = ledger.summarize(std::time::SystemTime::now().into())?;
-/// assert_eq!(summary.skill("greet", "user").unwrap().counts.turns_accepted, 1);
+/// assert_eq!(summary.skill("greet", "user").unwrap().counts.get(accepted), 1);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Clone, Default)]

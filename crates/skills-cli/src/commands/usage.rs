@@ -7,7 +7,7 @@ use clap::Args;
 use serde_json::{Value, json};
 use skills_runtime::Entry;
 use skills_runtime::ledger::{
-    Counts, Reason, SkillFacts, SkillUsage, Staleness, Summary, Timestamp, observed_days,
+    Activity, Counts, Reason, SkillFacts, SkillUsage, Staleness, Summary, Timestamp, observed_days,
     scope_of_root,
 };
 
@@ -160,9 +160,9 @@ impl Row<'_> {
             "  (not found here)"
         };
         [
-            counts.offered.to_string(),
-            counts.searched.to_string(),
-            counts.mentioned.to_string(),
+            counts.get(Activity::Offered).to_string(),
+            counts.get(Activity::Searched).to_string(),
+            counts.get(Activity::Mentioned).to_string(),
             counts.uses().to_string(),
             failed,
             last,
@@ -218,7 +218,7 @@ fn print_unused(
     output.status(&describe_coverage(summary));
     output.lines(found.unused.iter().map(|row| {
         let counts = row.counts();
-        let offers = counts.offered + counts.searched;
+        let offers = counts.offers();
         let last = row.last_use().map_or_else(
             || "never used".to_owned(),
             |last| format!("last used {}", date(last)),

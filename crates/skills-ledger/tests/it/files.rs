@@ -97,7 +97,11 @@ fn torn_lines_and_lines_of_later_versions_are_counted_and_skipped() {
     write!(file, r#"{{"t":1764000000000,"skill":"p"#).unwrap();
     ledger.append(&[event("pdf", RUN, 0.0)]).unwrap();
     let summary = ledger.summarize(now()).unwrap();
-    let runs = summary.skill("pdf", "user").unwrap().counts.runs_succeeded;
+    let runs = summary
+        .skill("pdf", "user")
+        .unwrap()
+        .counts
+        .get(Activity::ScriptRun(RunOutcome::Succeeded));
     assert_eq!((summary.malformed, summary.unknown, runs), (2, 1, 2));
 }
 
@@ -257,5 +261,8 @@ fn events_from_a_wrong_clock_count_as_now() {
     let summary = ledger.summarize(now()).unwrap();
     let usage = summary.skill("pdf", "user").unwrap();
     assert_eq!((summary.from_future, usage.last), (1, now()));
-    assert_eq!(usage.counts.runs_succeeded, 2);
+    assert_eq!(
+        usage.counts.get(Activity::ScriptRun(RunOutcome::Succeeded)),
+        2
+    );
 }

@@ -271,5 +271,8 @@ fn only_the_contents_that_were_used_last_are_kept_apart() {
         .map(|content| content.digest.unwrap())
         .collect();
     assert_eq!(kept, (184..200).map(digest).collect::<Vec<_>>());
-    assert_eq!(usage.counts.runs_succeeded, 200);
+    assert_eq!(
+        usage.counts.get(Activity::ScriptRun(RunOutcome::Succeeded)),
+        200
+    );
 }
