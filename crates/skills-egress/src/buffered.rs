@@ -17,25 +17,33 @@ pub(crate) type ParseResult<T> = Result<Option<(T, usize)>, RejectReason>;
 pub(crate) struct BufferedStream<S> {
     pub(crate) stream: S,
     pub(crate) buffer: Vec<u8>,
+    /// The maximum number of bytes of one message.
+    max_bytes: usize,
 }
 
 impl<S: AsyncRead + Unpin> BufferedStream<S> {
-    pub(crate) fn new(stream: S) -> Self {
+    pub(crate) fn new(stream: S, max_bytes: usize) -> Self {
         Self {
             stream,
             buffer: Vec::new(),
+            max_bytes,
         }
     }
 
+    /// Returns the first byte without consuming it.
+    pub(crate) async fn peek(&mut self) -> Result<u8, CloseReason> {
+        self.parse(|bytes| Ok(bytes.first().map(|first| (*first, 0))))
+            .await
+    }
+
     /// Reads until `parse` returns a value, and consumes its bytes. `parse` returns `None` if it
-    /// needs more; it gets all bytes so far, at most `max_bytes`. It is called after each read, so
+    /// needs more; it gets all bytes so far, up to the limit. It is called after each read, so
     /// this is for short messages, and for parsers that keep their position.
     pub(crate) async fn parse<T>(
         &mut self,
-        max_bytes: usize,
         parse: impl FnMut(&[u8]) -> ParseResult<T>,
     ) -> Result<T, CloseReason> {
-        self.parse_if(|_, _| true, max_bytes, parse).await
+        self.parse_if(|_, _| true, parse).await
     }
 
     /// Like [`parse`](Self::parse), for the head of an HTTP message, which may be long. To keep the
@@ -43,17 +51,15 @@ impl<S: AsyncRead + Unpin> BufferedStream<S> {
     /// the number of bytes has doubled, the stream or the head has ended.
     pub(crate) async fn parse_head<T>(
         &mut self,
-        max_bytes: usize,
         parse: impl FnMut(&[u8]) -> ParseResult<T>,
     ) -> Result<T, CloseReason> {
-        self.parse_if(has_head_end, max_bytes, parse).await
+        self.parse_if(has_head_end, parse).await
     }
 
     /// Calls `parse` if `may_end` returns true for all bytes and their number before the last read.
     async fn parse_if<T>(
         &mut self,
         may_end: impl Fn(&[u8], usize) -> bool,
-        max_bytes: usize,
         mut parse: impl FnMut(&[u8]) -> ParseResult<T>,
     ) -> Result<T, CloseReason> {
         let mut before = 0;
@@ -62,7 +68,7 @@ impl<S: AsyncRead + Unpin> BufferedStream<S> {
         loop {
             let length = self.buffer.len();
             // The limit counts bytes that were read, so a client cannot make the buffer grow.
-            let is_last = has_ended || length >= max_bytes;
+            let is_last = has_ended || length >= self.max_bytes;
             if is_last
                 || length < EAGER_BYTES
                 || length >= tried * 2
@@ -82,7 +88,7 @@ impl<S: AsyncRead + Unpin> BufferedStream<S> {
                 });
             }
             before = length;
-            has_ended = self.read(max_bytes - length).await? == 0;
+            has_ended = self.read(self.max_bytes - length).await? == 0;
         }
     }
 
@@ -116,7 +122,7 @@ mod tests {
     async fn slowly(head: &str) -> (Result<usize, CloseReason>, usize) {
         let (mut client, server) = duplex(1);
         let asked = Cell::new(0);
-        let mut server = BufferedStream::new(server);
+        let mut server = BufferedStream::new(server, 16 * 1024);
         let parse = |bytes: &[u8]| {
             asked.set(asked.get() + 1);
             Ok(Request::parse(bytes)?.map(|(_, length)| (length, length)))
@@ -124,7 +130,7 @@ mod tests {
         let write = async move {
             client.write_all(head.as_bytes()).await.unwrap_or_default();
         };
-        let (parsed, ()) = tokio::join!(server.parse_head(16 * 1024, parse), write);
+        let (parsed, ()) = tokio::join!(server.parse_head(parse), write);
         (parsed, asked.get())
     }
 

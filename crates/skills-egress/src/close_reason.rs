@@ -2,9 +2,8 @@
 
 use std::fmt;
 
-/// Why the proxy did not connect to a host. Serialized with its name in kebab-case as `kind`.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, serde::Serialize)]
-#[serde(tag = "kind", rename_all = "kebab-case")]
+/// Why the proxy did not connect to a host.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum RejectReason {
     /// The host is not granted, or is denied.
@@ -67,8 +66,7 @@ impl fmt::Display for RejectReason {
 
 /// A limit of the proxy that a connection exceeded. See [`EgressLimits`](super::EgressLimits) for
 /// the values.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, serde::Serialize)]
-#[serde(rename_all = "kebab-case")]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum ExceededLimit {
     /// Too many concurrent connections.

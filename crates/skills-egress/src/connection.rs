@@ -58,7 +58,7 @@ impl Connection {
         // only slower.
         let _ = stream.set_nodelay(true);
         let mut connection = Self {
-            client: BufferedStream::new(stream),
+            client: BufferedStream::new(stream, connector.limits.max_head_bytes),
             connector,
             requested_host: None,
             requested_port: None,
@@ -79,7 +79,7 @@ impl Connection {
     /// Forwards a connection to a port of the loopback device, if the rules name it.
     pub(crate) async fn serve_loopback(stream: TcpStream, port: u16, connector: HostConnector) {
         let _ = stream.set_nodelay(true);
-        let mut client = BufferedStream::new(stream);
+        let mut client = BufferedStream::new(stream, connector.limits.max_head_bytes);
         let host = Host::localhost();
         let logged_host = host.rule_text(port);
         let forward = async {
@@ -136,19 +136,13 @@ impl Connection {
 
     /// Detects the protocol from the first byte and reads the destination.
     async fn read_request(&mut self) -> Result<ProxyRequest, CloseReason> {
-        let max_bytes = self.connector.limits.max_head_bytes;
         // A SOCKS request starts with its version, 4 or 5; no HTTP method starts with such a byte.
-        let first = self
-            .client
-            .parse(max_bytes, |bytes| {
-                Ok(bytes.first().map(|first| (*first, 0)))
-            })
-            .await?;
+        let first = self.client.peek().await?;
         if matches!(first, socks::VERSION | socks::VERSION_4) {
             return self.read_socks_request(first).await;
         }
         self.protocol = Protocol::Http;
-        let request = self.client.parse_head(max_bytes, Request::parse).await?;
+        let request = self.client.parse_head(Request::parse).await?;
         match request.tunnel_authority() {
             Some(authority) => Ok(ProxyRequest::Tunnel(
                 self.parse_authority(authority.as_bytes(), None)?,
@@ -167,8 +161,7 @@ impl Connection {
             // SOCKS 4 itself carries addresses only, so there would be no name to check.
             return Err(malformed("SOCKS 4").into());
         }
-        let max_bytes = self.connector.limits.max_head_bytes;
-        if !self.client.parse(max_bytes, socks::parse_greeting).await? {
+        if !self.client.parse(socks::parse_greeting).await? {
             self.client
                 .stream
                 .write_all(&socks::NO_ACCEPTABLE_METHOD)
@@ -180,7 +173,7 @@ impl Connection {
             .write_all(&socks::NO_AUTHENTICATION)
             .await?;
         self.protocol = Protocol::Socks;
-        let (host, port) = self.client.parse(max_bytes, socks::parse_request).await?;
+        let (host, port) = self.client.parse(socks::parse_request).await?;
         let host = self.parse_host(&host)?;
         self.requested_port = Some(port);
         Ok(ProxyRequest::Tunnel(
@@ -208,16 +201,8 @@ impl Connection {
 
     /// Returns true if the first byte in a tunnel is that of TLS, and not of an HTTP method.
     async fn begins_with_tls(&mut self) -> Result<bool, CloseReason> {
-        let max_bytes = self.connector.limits.max_head_bytes;
         let first = self
-            .with_head_timeout(async |connection| {
-                connection
-                    .client
-                    .parse(max_bytes, |bytes| {
-                        Ok(bytes.first().map(|first| (*first, 0)))
-                    })
-                    .await
-            })
+            .with_head_timeout(async |connection| connection.client.peek().await)
             .await?;
         Ok(first == TLS_HANDSHAKE)
     }
@@ -226,14 +211,10 @@ impl Connection {
     async fn serve_tunnel(&mut self, destination: Destination) -> Result<(), CloseReason> {
         // The client expects TLS from here on, so an error as plain text would be invalid.
         self.protocol = Protocol::Opaque;
-        let max_bytes = self.connector.limits.max_head_bytes;
         let mut hello = ClientHelloParser::default();
         let name = self
             .with_head_timeout(async |connection| {
-                connection
-                    .client
-                    .parse(max_bytes, |bytes| hello.parse(bytes))
-                    .await
+                connection.client.parse(|bytes| hello.parse(bytes)).await
             })
             .await?;
         // A server with several names may serve another one than was authorized if the name in the
@@ -257,13 +238,9 @@ impl Connection {
     /// A tunnel to port 80 carries one request, parsed as strictly as one to the proxy itself.
     async fn serve_plain_tunnel(&mut self, destination: Destination) -> Result<(), CloseReason> {
         self.protocol = Protocol::Http;
-        let max_bytes = self.connector.limits.max_head_bytes;
         let request = self
             .with_head_timeout(async |connection| {
-                connection
-                    .client
-                    .parse_head(max_bytes, Request::parse)
-                    .await
+                connection.client.parse_head(Request::parse).await
             })
             .await?;
         // The tunnel was authorized for one host; its request must not name another.
@@ -290,7 +267,6 @@ impl Connection {
             &mut server,
             forwarded,
             unreachable_response.as_bytes(),
-            self.connector.limits.max_head_bytes,
             &traffic,
         )
         .await

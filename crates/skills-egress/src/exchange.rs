@@ -22,7 +22,6 @@ pub(crate) async fn exchange(
     server: &mut TcpStream,
     onward: ForwardedRequest,
     no_answer: &[u8],
-    max_head_bytes: usize,
     traffic: &TrafficMeter<'_>,
 ) -> Result<(), CloseReason> {
     let ForwardedRequest {
@@ -30,7 +29,7 @@ pub(crate) async fn exchange(
         body,
         response_body: answer,
     } = onward;
-    let BufferedStream { stream, buffer } = client;
+    let BufferedStream { stream, buffer, .. } = client;
     let (from_client, mut to_client) = stream.split();
     let (from_server, mut to_server) = server.split();
     let mut upload = pin!(async {
@@ -45,10 +44,8 @@ pub(crate) async fn exchange(
         }
     });
     let mut download = pin!(async {
-        let mut server = BufferedStream::new(from_server);
-        let Some(body) =
-            receive_head(&mut server, &mut to_client, answer, max_head_bytes, traffic).await?
-        else {
+        let mut server = BufferedStream::new(from_server, traffic.limits.max_head_bytes);
+        let Some(body) = receive_head(&mut server, &mut to_client, answer, traffic).await? else {
             to_client.write_all(no_answer).await?;
             return Err(RejectReason::Unreachable.into());
         };
@@ -104,11 +101,10 @@ async fn receive_head(
     server: &mut BufferedStream<impl AsyncRead + Unpin>,
     to: &mut (impl AsyncWrite + Unpin),
     answer: ResponseBody,
-    max_bytes: usize,
     traffic: &TrafficMeter<'_>,
 ) -> Result<Option<ResponseFraming>, CloseReason> {
     loop {
-        let head = match server.parse_head(max_bytes, ResponseHead::parse).await {
+        let head = match server.parse_head(ResponseHead::parse).await {
             Ok(head) => head,
             Err(
                 CloseReason::Disconnected
@@ -184,6 +180,7 @@ async fn receive_body(
     let BufferedStream {
         mut stream,
         buffer: mut chunk,
+        ..
     } = server;
     let mut length = chunk.len();
     loop {

@@ -117,6 +117,6 @@ pub use self::{
     limits::EgressLimits,
     proxy::{Proxy, proxy_env},
     proxy_endpoint::{PROXY_PORT, ProxyEndpoint},
-    proxy_log::{Direction, LimitHit, ProxyLog, ProxySummary, ReachedHost, RejectedRequest},
+    proxy_log::{Direction, ProxyLog, ProxySummary, RejectedRequest},
 };
 pub use address::{embedded_ipv4, is_private_network, is_public};

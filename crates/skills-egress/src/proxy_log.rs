@@ -15,53 +15,41 @@ const MAX_FAILURES: usize = 4;
 const MAX_HOST_CHARS: usize = 253;
 
 /// What a proxy did so far: hosts that it connected to, rejected requests, exceeded limits and byte
-/// counts. Its size is bounded, whatever a program does.
+/// counts. Its size is bounded, whatever a program does. Lists are in the order of the first
+/// occurrence, each entry with its number, and have at most 16 entries.
 ///
 /// Host names come from the program. They are ASCII without control characters and at most 254
 /// characters long.
-#[derive(Debug, Clone, Default, PartialEq, Eq, serde::Serialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[non_exhaustive]
 #[must_use]
 pub struct ProxySummary {
-    reached: Vec<ReachedHost>,
-    rejected: Vec<RejectedRequest>,
-    limit_hits: Vec<LimitHit>,
+    /// The hosts that the proxy connected to, with the number of connections.
+    pub reached: Vec<(String, u64)>,
+    /// The rejected requests.
+    pub rejected: Vec<(RejectedRequest, u64)>,
+    /// The exceeded limits, with the number of connections.
+    pub limit_hits: Vec<(ExceededLimit, u64)>,
     /// Hosts for which resolving the name or connecting took too long.
-    timed_out: Vec<TimedOutHost>,
+    timed_out: Vec<(String, u64)>,
     /// Connections to hosts that did not fit into `reached`.
-    reached_omitted: u64,
+    pub reached_omitted: u64,
     /// Rejections that did not fit into `rejected`.
-    rejected_omitted: u64,
-    sent_bytes: u64,
-    received_bytes: u64,
+    pub rejected_omitted: u64,
+    /// How many bytes were sent to hosts.
+    pub sent_bytes: u64,
+    /// How many bytes were received from hosts.
+    pub received_bytes: u64,
 }
 
-/// A host that the proxy connected to.
-#[derive(Debug, Clone, PartialEq, Eq, serde::Serialize)]
-#[non_exhaustive]
-pub struct ReachedHost {
-    /// Its name.
-    pub host: String,
-    /// The number of connections.
-    pub count: u64,
-}
-
-/// A host to which connecting took too long.
-#[derive(Debug, Clone, PartialEq, Eq, serde::Serialize)]
-struct TimedOutHost {
-    host: String,
-    count: u64,
-}
-
-/// A request that the proxy rejected. Equal requests are counted together.
-#[derive(Debug, Clone, PartialEq, Eq, serde::Serialize)]
+/// A request that the proxy rejected.
+#[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct RejectedRequest {
     /// The host as the program named it; `None` if the request did not name one.
     pub host: Option<String>,
     /// The reason of the rejection.
     pub reason: RejectReason,
-    /// The number of such requests.
-    pub count: u64,
 }
 
 impl RejectedRequest {
@@ -103,44 +91,15 @@ impl RejectedRequest {
     }
 }
 
-/// A limit that connections exceeded.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize)]
-#[non_exhaustive]
-pub struct LimitHit {
-    /// The limit.
-    pub limit: ExceededLimit,
-    /// The number of connections that exceeded it.
-    pub count: u64,
-}
-
 impl ProxySummary {
-    /// Returns the hosts that the proxy connected to, in order of their first connection; at most
-    /// 16.
-    #[must_use]
-    pub fn reached(&self) -> &[ReachedHost] {
-        &self.reached
-    }
-
-    /// Returns each host that was reached, with the number of connections.
-    pub fn reached_hosts(&self) -> impl Iterator<Item = (String, u64)> {
-        let reached = self.reached.iter();
-        reached.map(|reached| (reached.host.clone(), reached.count))
-    }
-
-    /// Returns the rejected requests, in order of their first occurrence; at most 16.
-    #[must_use]
-    pub fn rejected(&self) -> &[RejectedRequest] {
-        &self.rejected
-    }
-
     /// Returns the hosts that were rejected because they, their port or their private address are
     /// not granted, as a rule would name them, with the number of requests. `None` stands for a
     /// request that named no host.
     pub fn rejected_hosts(&self) -> impl Iterator<Item = (Option<String>, u64)> {
         self.rejected
             .iter()
-            .filter(|request| request.is_missing_grant())
-            .map(|request| (request.rule_text(), request.count))
+            .filter(|(request, _)| request.is_missing_grant())
+            .map(|(request, count)| (request.rule_text(), *count))
     }
 
     /// Describes why granted hosts were not reached, one line for each host and cause, and one for
@@ -149,14 +108,14 @@ impl ProxySummary {
         let rejected = self
             .rejected
             .iter()
-            .filter(|request| request.is_failed_connection());
-        let rejected = rejected.filter_map(|request| {
+            .filter(|(request, _)| request.is_failed_connection());
+        let rejected = rejected.filter_map(|(request, count)| {
             let host = request.rule_text()?;
-            Some(failure(&host, &request.reason, request.count))
+            Some(failure(&host, &request.reason, *count))
         });
         let timed_out = self.timed_out.iter();
-        let timed_out = timed_out
-            .map(|entry| failure(&entry.host, &ExceededLimit::ConnectTimeout, entry.count));
+        let timed_out =
+            timed_out.map(|(host, count)| failure(host, &ExceededLimit::ConnectTimeout, *count));
         let mut lines: Vec<String> = rejected.chain(timed_out).collect();
         // Other notes of a run must not be displaced.
         if let Some(omitted @ 1..) = lines.len().checked_sub(MAX_FAILURES) {
@@ -164,81 +123,6 @@ impl ProxySummary {
             lines.push(format!("{omitted} more hosts could not be reached"));
         }
         lines.into_iter()
-    }
-
-    /// Returns how many connections and how many rejections are missing in the two lists because
-    /// they were full.
-    #[must_use]
-    pub fn omitted(&self) -> (u64, u64) {
-        (self.reached_omitted, self.rejected_omitted)
-    }
-
-    /// Returns the exceeded limits, in order of their first occurrence.
-    #[must_use]
-    pub fn limit_hits(&self) -> &[LimitHit] {
-        &self.limit_hits
-    }
-
-    /// Returns how many bytes were sent to hosts.
-    #[must_use]
-    pub fn sent_bytes(&self) -> u64 {
-        self.sent_bytes
-    }
-
-    /// Returns how many bytes were received from hosts.
-    #[must_use]
-    pub fn received_bytes(&self) -> u64 {
-        self.received_bytes
-    }
-
-    fn record_reached(&mut self, host: &str) {
-        // A program can name any number of hosts; the rest is only counted.
-        let has_room = self.reached.len() < MAX_ENTRIES;
-        match self.reached.iter_mut().find(|entry| entry.host == host) {
-            Some(entry) => entry.count += 1,
-            None if has_room => self.reached.push(ReachedHost {
-                host: host.to_owned(),
-                count: 1,
-            }),
-            None => self.reached_omitted += 1,
-        }
-    }
-
-    fn record_rejected(&mut self, host: Option<&str>, reason: RejectReason) {
-        let has_room = self.rejected.len() < MAX_ENTRIES;
-        match self
-            .rejected
-            .iter_mut()
-            .find(|entry| entry.host.as_deref() == host && entry.reason == reason)
-        {
-            Some(entry) => entry.count += 1,
-            None if has_room => self.rejected.push(RejectedRequest {
-                host: host.map(str::to_owned),
-                reason,
-                count: 1,
-            }),
-            None => self.rejected_omitted += 1,
-        }
-    }
-
-    fn record_timeout(&mut self, host: String) {
-        let has_room = self.timed_out.len() < MAX_ENTRIES;
-        match self.timed_out.iter_mut().find(|entry| entry.host == host) {
-            Some(entry) => entry.count += 1,
-            None if has_room => self.timed_out.push(TimedOutHost { host, count: 1 }),
-            None => {}
-        }
-    }
-
-    fn record_limit(&mut self, limit: ExceededLimit) {
-        match self
-            .limit_hits
-            .iter_mut()
-            .find(|entry| entry.limit == limit)
-        {
-            Some(entry) => entry.count += 1,
-            None => self.limit_hits.push(LimitHit { limit, count: 1 }),
-        }
     }
 }
 
@@ -250,22 +134,19 @@ impl fmt::Display for ProxySummary {
         parts.extend(
             self.reached
                 .iter()
-                .map(|ReachedHost { host, count }| format!("reached {host} ({count})")),
+                .map(|(host, count)| format!("reached {host} ({count})")),
         );
         parts.extend(
             (self.reached_omitted > 0)
                 .then(|| format!("reached others ({})", self.reached_omitted)),
         );
-        parts.extend(self.rejected.iter().map(
-            |RejectedRequest {
-                 host,
-                 reason,
-                 count,
-             }| match host {
+        parts.extend(self.rejected.iter().map(|(request, count)| {
+            let reason = request.reason;
+            match &request.host {
                 Some(host) => format!("rejected {host}: {reason} ({count})"),
                 None => format!("rejected a request: {reason} ({count})"),
-            },
-        ));
+            }
+        }));
         parts.extend(
             (self.rejected_omitted > 0)
                 .then(|| format!("rejected others ({})", self.rejected_omitted)),
@@ -273,7 +154,7 @@ impl fmt::Display for ProxySummary {
         parts.extend(
             self.limit_hits
                 .iter()
-                .map(|LimitHit { limit, count }| format!("stopped: {limit} ({count})")),
+                .map(|(limit, count)| format!("stopped: {limit} ({count})")),
         );
         if parts.is_empty() {
             f.write_str("no requests")
@@ -318,7 +199,13 @@ impl ProxyLog {
     }
 
     pub(crate) fn record_reached(&self, host: &str) {
-        self.update(|summary| summary.record_reached(host));
+        self.update(|summary| {
+            count(
+                &mut summary.reached,
+                &mut summary.reached_omitted,
+                host.to_owned(),
+            );
+        });
     }
 
     /// Records why a connection was closed early; `host` is the name that the program used.
@@ -326,12 +213,20 @@ impl ProxyLog {
         match reason {
             CloseReason::Rejected(reason) => {
                 let host = host.map(sanitize_host);
-                self.update(|summary| summary.record_rejected(host.as_deref(), reason));
+                let request = RejectedRequest { host, reason };
+                self.update(|summary| {
+                    count(
+                        &mut summary.rejected,
+                        &mut summary.rejected_omitted,
+                        request,
+                    );
+                });
             }
             CloseReason::LimitExceeded(limit) => {
                 self.record_limit(limit);
                 if let Some(host) = host.filter(|_| limit == ExceededLimit::ConnectTimeout) {
-                    self.update(|summary| summary.record_timeout(sanitize_host(host)));
+                    let host = sanitize_host(host);
+                    self.update(|summary| count(&mut summary.timed_out, &mut 0, host));
                 }
             }
             CloseReason::Disconnected => {}
@@ -340,7 +235,7 @@ impl ProxyLog {
 
     /// Records that a connection exceeded a limit.
     pub fn record_limit(&self, limit: ExceededLimit) {
-        self.update(|summary| summary.record_limit(limit));
+        self.update(|summary| count(&mut summary.limit_hits, &mut 0, limit));
     }
 
     /// Counts bytes before they are transferred. If the total would exceed `most`, they must not be
@@ -379,6 +274,17 @@ impl ProxyLog {
                 .lock()
                 .unwrap_or_else(PoisonError::into_inner),
         );
+    }
+}
+
+/// Counts an entry. A program can cause any number of different ones; further ones are only counted
+/// together.
+fn count<T: PartialEq>(entries: &mut Vec<(T, u64)>, omitted: &mut u64, entry: T) {
+    let has_room = entries.len() < MAX_ENTRIES;
+    match entries.iter_mut().find(|(known, _)| *known == entry) {
+        Some((_, number)) => *number += 1,
+        None if has_room => entries.push((entry, 1)),
+        None => *omitted += 1,
     }
 }
 

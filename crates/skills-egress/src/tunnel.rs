@@ -15,7 +15,7 @@ use crate::proxy_log::{Direction, ProxyLog};
 /// Counts the traffic of one connection against the limits.
 pub(crate) struct TrafficMeter<'a> {
     log: &'a ProxyLog,
-    limits: &'a EgressLimits,
+    pub(crate) limits: &'a EgressLimits,
     last_write: Mutex<Instant>,
 }
 
@@ -69,7 +69,7 @@ pub(crate) async fn relay(
     server: &mut TcpStream,
     traffic: &TrafficMeter<'_>,
 ) -> Result<(), CloseReason> {
-    let BufferedStream { stream, buffer } = client;
+    let BufferedStream { stream, buffer, .. } = client;
     let (mut from_client, mut to_client) = stream.split();
     let (mut from_server, mut to_server) = server.split();
     let outbound = async {

@@ -487,7 +487,7 @@ fn run_output(
     )
     .notes(requests.failures())
     .refusals(refusals)
-    .connections(requests.reached_hosts(), requests.omitted().0)
+    .connections(requests.reached, requests.reached_omitted)
 }
 
 /// The connector and the connection have no useful `Debug` output.

@@ -275,7 +275,7 @@ impl LinuxSandbox {
                 .unwrap_or_default(),
         )
         .refusals(refusals)
-        .connections(requests.reached_hosts(), requests.omitted().0))
+        .connections(requests.reached, requests.reached_omitted))
     }
 
     /// Starts the program at the strongest level that the mode allows and the host supports.

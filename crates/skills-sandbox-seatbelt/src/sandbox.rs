@@ -245,7 +245,7 @@ fn run_output(
     )
     .notes(requests.failures())
     .refusals(refusals(&requests))
-    .connections(requests.reached_hosts(), requests.omitted().0)
+    .connections(requests.reached, requests.reached_omitted)
 }
 
 /// Supervises a process, and serves its proxy meanwhile if it has one.

@@ -219,9 +219,9 @@ fn requests(context: &StoreState, refusals: &mut Refusals) -> Requests {
     }
     Requests {
         summary: Some(summary.to_string()),
-        connections: summary.reached_hosts().map(Into::into).collect(),
-        connections_omitted: summary.omitted().0,
         connection_failures: summary.failures().collect(),
+        connections: summary.reached.into_iter().map(Into::into).collect(),
+        connections_omitted: summary.reached_omitted,
     }
 }
 

@@ -23,7 +23,6 @@ const LIMIT: Limit = Limit {
         ("PlanContext", 2),
         ("Problem", 2),
         ("ProblemKind", 2),
-        ("ReachedHost", 2),
         ("Root", 2),
         ("Rotation", 2),
         ("Rule", 3),

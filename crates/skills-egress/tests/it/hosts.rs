@@ -148,7 +148,7 @@ async fn case_39_names_that_only_look_listed_are_rejected() {
         fixture.assert_no_connections(host);
     }
     let summary = fixture.summary();
-    assert_eq!((summary.reached().len(), summary.rejected().len()), (0, 16));
+    assert_eq!((summary.reached.len(), summary.rejected.len()), (0, 16));
     assert!(
         summary
             .to_string()
@@ -413,7 +413,7 @@ async fn case_42_ports_other_than_80_and_443_are_rejected() {
     }
     fixture.assert_no_connections("ports");
     assert_eq!(
-        fixture.summary().rejected()[1].reason,
+        fixture.summary().rejected[1].0.reason,
         RejectReason::InvalidHost
     );
 }

@@ -95,7 +95,7 @@ async fn both_directions_stay_open_until_both_have_ended() {
     assert!(server.await.unwrap().ends_with("helloearlythe endafter"));
     let summary = fixture.summary();
     assert_eq!(
-        (summary.sent_bytes(), summary.received_bytes()),
+        (summary.sent_bytes, summary.received_bytes),
         (client_hello(Some("a.example"), 999).len() as u64 + 17, 6)
     );
 }
