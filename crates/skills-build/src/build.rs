@@ -9,10 +9,9 @@ use crate::files::{self, SourceFile};
 use crate::hash;
 use crate::language::Language;
 use crate::lock::ArtifactLock;
-use crate::plan::{BuildDirs, Plan, SourceWrites};
+use crate::plan::{BuildDirs, Plan};
 use crate::request::BuildRequest;
-use crate::source::Source;
-use crate::tool_finder::LocalTools;
+use crate::source::{Source, SourceAccess};
 
 /// When to rebuild an existing artifact.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -134,19 +133,18 @@ fn compile(
     mode: BuildMode,
     progress: &mut dyn FnMut(&str),
 ) -> Result<CompileResult, BuildError> {
-    let (local_tools, writes) = match mode {
-        // A check starts no program of the source and writes nothing into it.
-        BuildMode::Check => (LocalTools::Ignore, SourceWrites::None),
-        BuildMode::IfStale | BuildMode::Force => (LocalTools::Allow, SourceWrites::LockFile),
+    let access = match mode {
+        BuildMode::Check => SourceAccess::ReadOnly,
+        BuildMode::IfStale | BuildMode::Force => SourceAccess::Full,
     };
-    let toolchain = request.tools().find(source, local_tools, progress)?;
+    let toolchain = request.tools().find(source, access, progress)?;
     // New for each build, and removed after a failure, too.
     let stage = files::create_stage(&request.work_dir)?;
     let dirs = BuildDirs {
         stage_dir: stage.path().to_owned(),
         work_dir: request.work_dir.clone(),
         cargo_target: request.cargo_target.clone(),
-        source: writes,
+        source: access,
         cargo_home: request.cargo_home.clone(),
     };
     let plan = Plan::new(source, sources, &toolchain, &dirs);

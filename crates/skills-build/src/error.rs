@@ -4,7 +4,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use crate::language::Language;
-use crate::tool::MissingTool;
+use crate::tool::Tool;
 
 /// A skill cannot be built, or its artifact does not match its source. [`kind`](Self::kind) is for
 /// branching.
@@ -61,8 +61,8 @@ pub(crate) enum Repr {
         directory: PathBuf,
         languages: Vec<Language>,
     },
-    #[error("{}", missing.iter().map(ToString::to_string).collect::<Vec<_>>().join("; "))]
-    MissingTool { missing: Vec<MissingTool> },
+    #[error("{}", describe_missing(missing))]
+    MissingTool { missing: Vec<Tool> },
     #[error("`{program}` ended with {status}{}", if output.is_empty() { String::new() } else { format!("\n{output}") })]
     CompileFailed {
         program: String,
@@ -87,6 +87,11 @@ pub(crate) enum Repr {
         action: &'static str,
         source: io::Error,
     },
+}
+
+fn describe_missing(tools: &[Tool]) -> String {
+    let describe = |tool: &Tool| format!("`{tool}` not found (install: {})", tool.install_hint());
+    tools.iter().map(describe).collect::<Vec<_>>().join("; ")
 }
 
 fn names(languages: &[Language]) -> String {
@@ -125,7 +130,7 @@ impl BuildError {
 
     /// Returns the missing tools; empty for other kinds.
     #[must_use]
-    pub fn missing(&self) -> &[MissingTool] {
+    pub fn missing(&self) -> &[Tool] {
         match &self.0 {
             Repr::MissingTool { missing } => missing,
             _ => &[],

@@ -1,10 +1,11 @@
 //! Executes a plan.
 #![expect(
     clippy::disallowed_methods,
-    reason = "starts compilers for the author's own source"
+    reason = "starts compilers for the author's own source, and asks them for their versions"
 )]
 
-use std::process::{Command, Stdio};
+use std::io;
+use std::process::{Command, Output, Stdio};
 
 use crate::error::{BuildError, Repr};
 use crate::files;
@@ -35,16 +36,7 @@ pub(crate) fn run_command(
     invocation: &Invocation,
     progress: &mut dyn FnMut(&str),
 ) -> Result<(), BuildError> {
-    progress(&format!("$ {invocation}"));
-    let mut command = Command::new(&invocation.program);
-    command
-        .args(&invocation.args)
-        .current_dir(&invocation.current_dir)
-        // A tool that asks a question fails instead of waiting for an answer.
-        .stdin(Stdio::null());
-    command.envs(invocation.envs.iter().map(|(name, value)| (name, value)));
-    let output = command
-        .output()
+    let output = output(invocation, progress)
         .map_err(|error| BuildError::io(&invocation.program, "start", error))?;
     let stderr = String::from_utf8_lossy(&output.stderr);
     if output.status.success() {
@@ -60,4 +52,19 @@ pub(crate) fn run_command(
         output: text.trim_end().to_owned(),
     }
     .into())
+}
+
+/// Runs a command to its end, and returns all of its output.
+pub(crate) fn output(
+    invocation: &Invocation,
+    progress: &mut dyn FnMut(&str),
+) -> io::Result<Output> {
+    progress(&format!("$ {invocation}"));
+    Command::new(&invocation.program)
+        .args(&invocation.args)
+        .envs(invocation.envs.iter().map(|(name, value)| (name, value)))
+        .current_dir(&invocation.current_dir)
+        // A tool that asks a question fails instead of waiting for an answer.
+        .stdin(Stdio::null())
+        .output()
 }

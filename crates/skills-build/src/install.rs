@@ -6,7 +6,7 @@ use crate::error::{BuildError, Repr};
 use crate::execute::run_command;
 use crate::files;
 use crate::invocation::Invocation;
-use crate::tool::{MissingTool, Tool};
+use crate::tool::Tool;
 use crate::tool_finder::{RUST_TARGET, ToolFinder};
 
 /// Versions that are known to work.
@@ -23,7 +23,7 @@ const COMPONENTIZE_PY_VERSION: &str = "componentize-py==0.25.1";
 /// Fails if a tool cannot be installed this way (a compiler, node), if npm, python3 or rustup are
 /// missing, or if they fail.
 pub fn install(
-    missing: &[MissingTool],
+    missing: &[Tool],
     tools: &ToolFinder,
     source: &Path,
     into: &Path,
@@ -41,7 +41,7 @@ pub fn install(
 
 /// Lists the commands to run.
 fn plan_installs(
-    missing: &[MissingTool],
+    missing: &[Tool],
     tools: &ToolFinder,
     source: &Path,
     into: &Path,
@@ -49,7 +49,7 @@ fn plan_installs(
     let mut commands = Vec::new();
     let mut npm = Vec::new();
     let mut pip = Vec::new();
-    for MissingTool(tool) in missing {
+    for tool in missing {
         match tool {
             Tool::RustTarget => {
                 let rustup = tools
@@ -82,15 +82,11 @@ fn plan_installs(
 }
 
 /// Finds the program that installs tools. Without it, the first missing tool is reported.
-fn find_installer(
-    tools: &ToolFinder,
-    missing: &[MissingTool],
-    name: &str,
-) -> Result<PathBuf, BuildError> {
+fn find_installer(tools: &ToolFinder, missing: &[Tool], name: &str) -> Result<PathBuf, BuildError> {
     tools.find_program(name).ok_or_else(|| {
         let first = missing.iter().take(1);
         Repr::MissingTool {
-            missing: first.map(|MissingTool(tool)| MissingTool(*tool)).collect(),
+            missing: first.copied().collect(),
         }
         .into()
     })
@@ -134,7 +130,7 @@ fn pip_install(python3: PathBuf, into: &Path, packages: Vec<&'static str>) -> [I
 
 fn not_installable(tool: Tool) -> BuildError {
     Repr::MissingTool {
-        missing: vec![MissingTool(tool)],
+        missing: vec![tool],
     }
     .into()
 }

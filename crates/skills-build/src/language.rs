@@ -21,7 +21,8 @@ pub enum Language {
 }
 
 /// An unknown name of a language.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("unknown language; expected one of: {}", Language::ALL.map(Language::as_str).join(", "))]
 pub struct UnknownLanguage;
 
 impl Language {
@@ -111,15 +112,3 @@ impl fmt::Display for Language {
         f.write_str(self.as_str())
     }
 }
-
-impl fmt::Display for UnknownLanguage {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(
-            f,
-            "unknown language; expected one of: {}",
-            Language::ALL.map(Language::as_str).join(", ")
-        )
-    }
-}
-
-impl std::error::Error for UnknownLanguage {}

@@ -7,7 +7,7 @@ use crate::files::SourceFile;
 use crate::hash;
 use crate::invocation::{Invocation, option};
 use crate::language::Language;
-use crate::source::Source;
+use crate::source::{Source, SourceAccess};
 use crate::tool::Tool;
 use crate::tool_finder::RUST_TARGET;
 use crate::toolchain::{RustToolchain, Toolchain};
@@ -21,19 +21,10 @@ pub struct BuildDirs {
     pub work_dir: PathBuf,
     /// Cargo's target directory; by default a directory in `work_dir`.
     pub cargo_target: Option<PathBuf>,
-    /// What may be written into the source directory.
-    pub source: SourceWrites,
+    /// What the build may do in the source directory.
+    pub source: SourceAccess,
     /// Cargo's home with the sources of packages; its path is removed from artifacts.
     pub cargo_home: PathBuf,
-}
-
-/// What a build may write in the source directory.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum SourceWrites {
-    /// Nothing, for checks.
-    None,
-    /// Cargo's lock file, if there is none.
-    LockFile,
 }
 
 /// The plan of a build: files to write, programs to run in sequence, and the path of the artifact.
@@ -129,7 +120,7 @@ fn plan_rust(
             .is_some_and(|workspace| *workspace != source.directory)
     };
     if !is_locked
-        && dirs.source == SourceWrites::LockFile
+        && dirs.source == SourceAccess::Full
         && !toolchain.rust.as_ref().is_some_and(is_member)
     {
         commands.push(cargo().arg("generate-lockfile"));

@@ -28,6 +28,16 @@ pub struct Source {
     pub entries: Vec<String>,
 }
 
+/// What a build may do in the directory of a source, apart from reading it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum SourceAccess {
+    /// Start esbuild, componentize-qjs and componentize-py of its `node_modules` and `.venv`, which
+    /// take precedence, and write Cargo's lock file, if there is none.
+    Full,
+    /// Start no program and write nothing, for checks.
+    ReadOnly,
+}
+
 impl Source {
     /// Returns the name of the program, or the file that is built first.
     pub(crate) fn entry(&self) -> &str {

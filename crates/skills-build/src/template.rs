@@ -2,46 +2,36 @@
 
 use crate::language::Language;
 
-/// A file of a new skill. See [`template`].
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct TemplateFile {
-    /// The path in the skill directory, with `/`.
-    pub path: &'static str,
-    /// The content.
-    pub text: &'static str,
-}
+/// A path in the skill directory, with `/`, and a content.
+type TemplateFile = (&'static str, &'static str);
 
-const fn template_file(path: &'static str, text: &'static str) -> TemplateFile {
-    TemplateFile { path, text }
-}
-
-const WORDS: TemplateFile = template_file(
+const WORDS: TemplateFile = (
     "references/words.txt",
     include_str!("../templates/words.txt"),
 );
-const NPM: TemplateFile = template_file(
+const NPM: TemplateFile = (
     "guest/.gitignore",
     include_str!("../templates/js/gitignore"),
 );
 const RUST: &[TemplateFile] = &[
-    template_file(
+    (
         "guest/Cargo.toml",
         include_str!("../templates/rust/Cargo.toml.txt"),
     ),
-    template_file(
+    (
         "guest/src/main.rs",
         include_str!("../templates/rust/src/main.rs"),
     ),
     WORDS,
 ];
 const JAVASCRIPT: &[TemplateFile] = &[
-    template_file("guest/main.js", include_str!("../templates/js/main.js")),
+    ("guest/main.js", include_str!("../templates/js/main.js")),
     NPM,
     WORDS,
 ];
 const TYPESCRIPT: &[TemplateFile] = &[
-    template_file("guest/main.ts", include_str!("../templates/ts/main.ts")),
-    template_file(
+    ("guest/main.ts", include_str!("../templates/ts/main.ts")),
+    (
         "guest/skill.d.ts",
         include_str!("../templates/ts/skill.d.ts"),
     ),
@@ -49,22 +39,23 @@ const TYPESCRIPT: &[TemplateFile] = &[
     WORDS,
 ];
 const C: &[TemplateFile] = &[
-    template_file("guest/main.c", include_str!("../templates/c/main.c")),
+    ("guest/main.c", include_str!("../templates/c/main.c")),
     WORDS,
 ];
 const PYTHON: &[TemplateFile] = &[
-    template_file("guest/app.py", include_str!("../templates/python/app.py")),
-    template_file(
+    ("guest/app.py", include_str!("../templates/python/app.py")),
+    (
         "guest/.gitignore",
         include_str!("../templates/python/gitignore"),
     ),
     WORDS,
 ];
 
-/// Returns the files of a new skill except its `SKILL.md`: a program that takes `{"text": …}`,
-/// reads a list of words from the skill, and prints `{"counts": …}`, equivalent in each language.
+/// Returns the files of a new skill except its `SKILL.md`, as paths with `/` and contents: a program
+/// that takes `{"text": …}`, reads a list of words from the skill, and prints `{"counts": …}`,
+/// equivalent in each language.
 #[must_use]
-pub const fn template(language: Language) -> &'static [TemplateFile] {
+pub const fn template(language: Language) -> &'static [(&'static str, &'static str)] {
     match language {
         Language::Rust => RUST,
         Language::JavaScript => JAVASCRIPT,

@@ -27,10 +27,6 @@ pub enum Tool {
     ComponentizePy,
 }
 
-/// A tool that was not found.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct MissingTool(pub Tool);
-
 impl Tool {
     /// Returns the tools of a language.
     #[must_use]
@@ -106,16 +102,5 @@ impl Tool {
 impl fmt::Display for Tool {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.as_str())
-    }
-}
-
-impl fmt::Display for MissingTool {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(
-            f,
-            "`{}` not found (install: {})",
-            self.0,
-            self.0.install_hint()
-        )
     }
 }

@@ -1,17 +1,14 @@
 //! Finds the tools of a language.
-#![expect(
-    clippy::disallowed_methods,
-    reason = "asks compilers for their versions and targets"
-)]
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
 
 use crate::error::{BuildError, Repr};
+use crate::execute::output;
 use crate::files;
-use crate::source::Source;
-use crate::tool::{MissingTool, Tool};
+use crate::invocation::Invocation;
+use crate::source::{Source, SourceAccess};
+use crate::tool::Tool;
 use crate::toolchain::{InstalledTool, RustToolchain, Toolchain};
 
 /// The target that Rust skills are built for.
@@ -46,16 +43,6 @@ pub struct ToolFinder {
     search_path: Vec<PathBuf>,
 }
 
-/// Whether tools from the source's `node_modules` and `.venv` may run.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum LocalTools {
-    /// esbuild, componentize-qjs and componentize-py are searched in `node_modules` and `.venv` of
-    /// the source first.
-    Allow,
-    /// No program of the source is started, for checks.
-    Ignore,
-}
-
 impl ToolFinder {
     /// Creates a finder for the directories of a search path; relative ones are ignored.
     #[must_use]
@@ -85,7 +72,7 @@ impl ToolFinder {
     pub fn find(
         &self,
         source: &Source,
-        local_tools: LocalTools,
+        access: SourceAccess,
         progress: &mut dyn FnMut(&str),
     ) -> Result<Toolchain, BuildError> {
         let directories = self.search_directories();
@@ -105,19 +92,19 @@ impl ToolFinder {
                 .iter()
                 .map(|directory| source.directory.join(directory));
             // A compiler next to a source is never used: a source must not choose what builds it.
-            let own = own.filter(|_| local_tools == LocalTools::Allow && tool.is_project_local());
+            let own = own.filter(|_| access == SourceAccess::Full && tool.is_project_local());
             match find_installed(
                 *tool,
                 &own.chain(directories.iter().cloned()).collect::<Vec<_>>(),
                 &mut probe,
             ) {
                 Some(installed) => drop(toolchain.tools.insert(*tool, installed)),
-                None => missing.push(MissingTool(*tool)),
+                None => missing.push(*tool),
             }
         }
         // Without the compiler its targets are unknown.
-        if missing.contains(&MissingTool(Tool::Rustc)) {
-            missing.retain(|missing| missing.0 != Tool::RustTarget);
+        if missing.contains(&Tool::Rustc) {
+            missing.retain(|tool| *tool != Tool::RustTarget);
         }
         if !missing.is_empty() {
             return Err(Repr::MissingTool { missing }.into());
@@ -266,18 +253,10 @@ struct VersionProbe<'a> {
 impl VersionProbe<'_> {
     /// Returns the output of a program if it succeeds.
     fn output(&mut self, program: &Path, arguments: &[&str]) -> Option<String> {
-        (self.progress)(&format!("$ {} {}", program.display(), arguments.join(" ")));
-        let mut command = Command::new(program);
-        command
-            .args(arguments)
-            // The toolchain can depend on the directory, so it is queried where it builds.
-            .current_dir(self.directory)
-            .env("PATH", &self.search_path)
-            .stdin(Stdio::null());
-        let output = command
-            .output()
-            .ok()
-            .filter(|output| output.status.success())?;
+        // The toolchain can depend on the directory, so it is queried where it builds.
+        let query = Invocation::new(program, self.directory).args(arguments);
+        let output = output(&query.env("PATH", &self.search_path), self.progress).ok()?;
+        let output = Some(output).filter(|output| output.status.success())?;
         String::from_utf8(output.stdout).ok()
     }
 }

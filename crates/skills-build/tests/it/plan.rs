@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use insta::assert_snapshot;
 use skills_build::{
-    BuildDirs, InstalledTool, Language, Plan, RustToolchain, Source, SourceWrites, Tool, Toolchain,
+    BuildDirs, InstalledTool, Language, Plan, RustToolchain, Source, SourceAccess, Tool, Toolchain,
 };
 
 fn plan(
@@ -16,7 +16,7 @@ fn plan(
 ) -> String {
     plan_in(
         "/skills/x/guest",
-        SourceWrites::LockFile,
+        SourceAccess::Full,
         language,
         entries,
         sources,
@@ -26,7 +26,7 @@ fn plan(
 
 fn plan_in(
     workspace: &str,
-    writes: SourceWrites,
+    writes: SourceAccess,
     language: Language,
     entries: &[&str],
     sources: &[&str],
@@ -88,8 +88,8 @@ fn rust() {
         "{without_a_lock}"
     );
     for (workspace, writes) in [
-        ("/skills", SourceWrites::LockFile),
-        ("/skills/x/guest", SourceWrites::None),
+        ("/skills", SourceAccess::Full),
+        ("/skills/x/guest", SourceAccess::ReadOnly),
     ] {
         let plan = plan_in(
             workspace,
@@ -180,7 +180,7 @@ fn file_names_are_not_parsed_by_a_shell() {
             stage_dir: "/stage".into(),
             work_dir: "/scratch".into(),
             cargo_target: None,
-            source: SourceWrites::None,
+            source: SourceAccess::ReadOnly,
             cargo_home: "/cargo".into(),
         },
     );

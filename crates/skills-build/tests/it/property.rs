@@ -5,7 +5,7 @@ use std::path::{Component, Path};
 
 use proptest::prelude::*;
 use skills_build::{
-    ArtifactLock, BuildDirs, BuildMode, BuildRequest, Language, Plan, Source, SourceWrites,
+    ArtifactLock, BuildDirs, BuildMode, BuildRequest, Language, Plan, Source, SourceAccess,
     ToolFinder, Toolchain, build,
 };
 
@@ -119,7 +119,7 @@ proptest! {
             stage_dir: "/scratch/stage".into(),
             work_dir: "/scratch".into(),
             cargo_target: Some("/target".into()),
-            source: SourceWrites::None,
+            source: SourceAccess::ReadOnly,
             cargo_home: "/cargo".into(),
         };
         if let Ok(source) = Source::find(&fixture.skill(), None) {

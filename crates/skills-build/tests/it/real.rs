@@ -16,11 +16,7 @@ const CORE_MODULE: [u8; 8] = *b"\0asm\x01\0\0\0";
 
 /// Builds a template, and returns the first bytes of its artifact; `None` if this host cannot.
 fn header(language: Language) -> Option<[u8; 8]> {
-    let files: Vec<_> = template(language)
-        .iter()
-        .map(|file| (file.path, file.text))
-        .collect();
-    let fixture = Fixture::new(&files);
+    let fixture = Fixture::new(template(language));
     if language == Language::Rust {
         fixture.write("guest/.cargo/config.toml", "[net]\noffline = true\n");
     }

@@ -1,6 +1,6 @@
 //! Missing tools, and how to install them.
 
-use skills_build::{BuildErrorKind, LocalTools, Source, ToolFinder, install};
+use skills_build::{BuildErrorKind, Source, SourceAccess, ToolFinder, install};
 
 use crate::fixture::Fixture;
 
@@ -8,7 +8,7 @@ fn missing(file: &str, text: &str) -> String {
     let fixture = Fixture::new(&[(file, text)]);
     let source = Source::find(&fixture.skill(), None).unwrap();
     let error = ToolFinder::default()
-        .find(&source, LocalTools::Allow, &mut |_| {})
+        .find(&source, SourceAccess::Full, &mut |_| {})
         .unwrap_err();
     assert_eq!(error.kind(), BuildErrorKind::MissingTool);
     error.to_string()
@@ -40,7 +40,7 @@ fn tools_that_cannot_be_installed_are_still_missing() {
     let error = tools
         .find(
             &Source::find(&fixture.skill(), None).unwrap(),
-            LocalTools::Allow,
+            SourceAccess::Full,
             &mut |_| {},
         )
         .unwrap_err();
@@ -63,7 +63,7 @@ fn tools_that_cannot_be_installed_are_still_missing() {
 /// Finds the one tool of a source with stubs for all tools next to it, and returns its path and the
 /// queried programs.
 #[cfg(unix)]
-fn found_beside(file: &str, beside: LocalTools) -> (std::path::PathBuf, String) {
+fn found_beside(file: &str, beside: SourceAccess) -> (std::path::PathBuf, String) {
     let stub_tools = crate::fixture::stub_tools();
     let fixture = Fixture::new(&[(file, "")]);
     let source = Source::find(&fixture.skill(), None).unwrap();
@@ -92,7 +92,7 @@ fn found_beside(file: &str, beside: LocalTools) -> (std::path::PathBuf, String) 
 #[test]
 fn local_python_packages_take_precedence_except_in_checks() {
     let given = |name: &str| crate::fixture::stub_tools().join(name);
-    let (program, lines) = found_beside("guest/app.py", LocalTools::Allow);
+    let (program, lines) = found_beside("guest/app.py", SourceAccess::Full);
     assert_eq!(
         (program, lines.as_str()),
         (
@@ -101,10 +101,10 @@ fn local_python_packages_take_precedence_except_in_checks() {
         )
     );
     assert_eq!(
-        found_beside("guest/app.py", LocalTools::Ignore).0,
+        found_beside("guest/app.py", SourceAccess::ReadOnly).0,
         given("componentize-py")
     );
-    for beside in [LocalTools::Allow, LocalTools::Ignore] {
+    for beside in [SourceAccess::Full, SourceAccess::ReadOnly] {
         let (program, lines) = found_beside("guest/main.c", beside);
         assert_eq!(
             (program, lines),
@@ -124,7 +124,7 @@ fn python_packages_are_installed_without_building_them() {
     let missing = ToolFinder::default()
         .find(
             &Source::find(&fixture.skill(), None).unwrap(),
-            LocalTools::Allow,
+            SourceAccess::Full,
             &mut |_| {},
         )
         .unwrap_err();

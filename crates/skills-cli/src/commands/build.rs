@@ -63,8 +63,7 @@ pub(crate) fn language_parser() -> clap::builder::PossibleValuesParser {
 /// Returns paths and texts of a program in a language.
 #[cfg(feature = "build")]
 pub(crate) fn template_files(language: &str) -> anyhow::Result<Vec<(&'static str, &'static str)>> {
-    let files = skills_build::template(language.parse()?).iter();
-    Ok(files.map(|file| (file.path, file.text)).collect())
+    Ok(skills_build::template(language.parse()?).into())
 }
 
 #[cfg(not(feature = "build"))]

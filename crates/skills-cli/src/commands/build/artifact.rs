@@ -169,10 +169,7 @@ fn build_hint(error: &BuildError) -> Option<&'static str> {
     match error.kind() {
         BuildErrorKind::MissingTool => {
             let missing = error.missing();
-            let installable = missing
-                .iter()
-                .filter(|missing| missing.0.is_installable())
-                .count();
+            let installable = missing.iter().filter(|tool| tool.is_installable()).count();
             match missing.len() - installable {
                 0 => Some(
                     "install them with `skills build --install` (npm, pip, rustup), in a separate directory",
