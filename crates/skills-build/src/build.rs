@@ -91,37 +91,28 @@ fn check(
     hash: &str,
     progress: &mut dyn FnMut(&str),
 ) -> Result<Artifact, BuildError> {
+    let path = existing.path.to_owned();
     let (Some(lock), Some(bytes)) = (&existing.lock, &existing.bytes) else {
-        return Err(Repr::NotBuilt {
-            artifact: existing.path.to_owned(),
-        }
-        .into());
+        return Err(Repr::NotBuilt { artifact: path }.into());
     };
     // Compared first, since it needs no tools.
-    if existing.fresh(hash, source.language).is_none() {
-        return Err(Repr::Stale {
-            artifact: existing.path.to_owned(),
-        }
-        .into());
-    }
+    let Some(fresh) = existing.fresh(hash, source.language) else {
+        return Err(Repr::Stale { artifact: path }.into());
+    };
     let mut status = BuildStatus::SourceUnchanged;
     if source.language.is_reproducible() {
         let (built, _) = compile(request, source, sources, BuildMode::Check, progress)?;
         if built != *bytes {
+            let tools = lock.tools_line();
             return Err(Repr::NotReproduced {
-                artifact: existing.path.to_owned(),
-                tools: lock.tools_line(),
+                artifact: path,
+                tools,
             }
             .into());
         }
         status = BuildStatus::Reproduced;
     }
-    Ok(artifact(
-        status,
-        existing.path.to_owned(),
-        bytes,
-        lock.clone(),
-    ))
+    Ok(Artifact { status, ..fresh })
 }
 
 type CompileResult = (Vec<u8>, Vec<(String, String)>);

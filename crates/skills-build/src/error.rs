@@ -10,7 +10,7 @@ use crate::tool::Tool;
 /// branching.
 #[derive(Debug, thiserror::Error)]
 #[error(transparent)]
-pub struct BuildError(Repr);
+pub struct BuildError(#[from] Repr);
 
 /// The kinds of errors. New kinds may be added.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -135,11 +135,5 @@ impl BuildError {
             Repr::MissingTool { missing } => missing,
             _ => &[],
         }
-    }
-}
-
-impl From<Repr> for BuildError {
-    fn from(problem: Repr) -> Self {
-        Self(problem)
     }
 }

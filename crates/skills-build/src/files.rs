@@ -180,11 +180,7 @@ pub(crate) fn read(path: &Path) -> Result<Vec<u8>, BuildError> {
 
 /// Reads a file that may not exist.
 pub(crate) fn read_if_exists(path: &Path) -> Result<Option<Vec<u8>>, BuildError> {
-    match fs::read(path) {
-        Ok(bytes) => Ok(Some(bytes)),
-        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
-        Err(error) => Err(BuildError::io(path, "read", error)),
-    }
+    if_exists(fs::read(path)).map_err(|error| BuildError::io(path, "read", error))
 }
 
 /// Writes a file, and creates its parent directories.
@@ -206,10 +202,14 @@ pub(crate) fn replace(path: &Path, bytes: &[u8]) -> Result<(), BuildError> {
 
 /// Returns the canonical path of a directory; `None` if it does not exist.
 pub(crate) fn resolve_directory(directory: &Path) -> Result<Option<PathBuf>, BuildError> {
-    match directory.canonicalize() {
-        Ok(path) => Ok(Some(path)),
+    if_exists(directory.canonicalize()).map_err(|error| BuildError::io(directory, "resolve", error))
+}
+
+/// Returns `None` for a path that does not exist.
+fn if_exists<T>(found: io::Result<T>) -> io::Result<Option<T>> {
+    match found {
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
-        Err(error) => Err(BuildError::io(directory, "resolve", error)),
+        found => found.map(Some),
     }
 }
 
