@@ -284,20 +284,12 @@ impl Connection {
 
     /// Sends the reason to the client. Errors are ignored: the connection closes anyway.
     async fn reject(&mut self, stop: CloseReason) {
-        let _ = match self.protocol {
-            Protocol::Http if stop != CloseReason::Disconnected => {
-                let text = self.rejection_response(stop);
-                timeout(DRAIN_TIMEOUT, self.client.stream.write_all(text.as_bytes())).await
-            }
-            Protocol::Socks => {
-                timeout(
-                    DRAIN_TIMEOUT,
-                    self.client.stream.write_all(&socks::error_reply(stop)),
-                )
-                .await
-            }
-            Protocol::Http | Protocol::Opaque => return,
+        let response = match self.protocol {
+            Protocol::Http => self.rejection_response(stop).into_bytes(),
+            Protocol::Socks => socks::error_reply(stop).into(),
+            Protocol::Opaque => return,
         };
+        let _ = timeout(DRAIN_TIMEOUT, self.client.stream.write_all(&response)).await;
     }
 
     /// Returns the host for the log: as a rule would name it if it is valid, else as it was written.
@@ -309,8 +301,8 @@ impl Connection {
         }
     }
 
-    /// Returns an HTTP response. It names the host only if it is valid, since other bytes are not
-    /// safe to repeat.
+    /// Returns an HTTP response, which is empty if no client is left. It names the host only if it is
+    /// valid, since other bytes are not safe to repeat.
     fn rejection_response(&self, stop: CloseReason) -> String {
         let host = self.requested_host.as_deref().and_then(Host::parse);
         let host = host.as_ref().map_or("the requested host", Host::as_str);
@@ -318,23 +310,20 @@ impl Connection {
             CloseReason::Rejected(
                 reason @ (RejectReason::Malformed { .. } | RejectReason::InvalidHost),
             ) => ("400 Bad Request", format!("rejected: {reason}\n")),
-            CloseReason::Rejected(
-                reason @ (RejectReason::DnsFailure
-                | RejectReason::Refused
-                | RejectReason::Unreachable),
-            ) => (
-                "502 Bad Gateway",
-                format!("cannot connect to {host}: {reason}\n"),
-            ),
-            CloseReason::Rejected(reason) => (
-                "403 Forbidden",
-                format!("cannot connect to {host}: {reason}\n"),
-            ),
+            CloseReason::Rejected(reason) => {
+                let status = match reason {
+                    RejectReason::DnsFailure
+                    | RejectReason::Refused
+                    | RejectReason::Unreachable => "502 Bad Gateway",
+                    _ => "403 Forbidden",
+                };
+                (status, format!("cannot connect to {host}: {reason}\n"))
+            }
             CloseReason::LimitExceeded(limit) => (
                 "503 Service Unavailable",
                 format!("cannot connect to {host}: {limit}\n"),
             ),
-            CloseReason::Disconnected => ("502 Bad Gateway", String::new()),
+            CloseReason::Disconnected => return String::new(),
         };
         let length = text.len();
         format!(

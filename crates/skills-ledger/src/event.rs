@@ -72,8 +72,8 @@ impl<'a> Event<'a> {
     ) -> Self {
         Self {
             time,
-            skill: cut(skill.into(), MAX_NAME_BYTES),
-            scope: cut(scope.into(), MAX_SCOPE_BYTES),
+            skill: cut_cow(skill.into(), MAX_NAME_BYTES),
+            scope: cut_cow(scope.into(), MAX_SCOPE_BYTES),
             activity,
             digest: None,
             session: None,
@@ -176,16 +176,13 @@ impl fmt::Debug for SessionHash {
 }
 
 /// Returns at most `max_bytes` of a text, up to the end of a character.
-fn cut(text: Cow<'_, str>, max_bytes: usize) -> Cow<'_, str> {
-    if text.len() <= max_bytes {
-        return text;
-    }
-    let end = text.floor_char_boundary(max_bytes);
+pub(crate) fn cut(text: &str, max_bytes: usize) -> &str {
+    &text[..text.floor_char_boundary(max_bytes)]
+}
+
+fn cut_cow(text: Cow<'_, str>, max_bytes: usize) -> Cow<'_, str> {
     match text {
-        Cow::Borrowed(text) => Cow::Borrowed(&text[..end]),
-        Cow::Owned(mut text) => {
-            text.truncate(end);
-            Cow::Owned(text)
-        }
+        Cow::Borrowed(text) => cut(text, max_bytes).into(),
+        Cow::Owned(text) => cut(&text, max_bytes).to_owned().into(),
     }
 }

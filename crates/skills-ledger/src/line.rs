@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use serde::{Deserialize, Serialize};
 
 use crate::error::{LedgerError, Repr};
-use crate::event::{Digest, Event, SessionHash};
+use crate::event::{Digest, Event, MAX_NAME_BYTES, MAX_SCOPE_BYTES, SessionHash, cut};
 use crate::{Activity, Timestamp};
 
 /// Maximum length of a line, in bytes. It bounds the memory of readers, and longer ones are
@@ -48,8 +48,8 @@ pub(crate) fn write(event: &Event<'_>, lines: &mut Vec<u8>) -> Result<(), Ledger
     let line = Line {
         time: event.time,
         // The fields are public, so only here they are known to be short.
-        skill: Cow::Borrowed(cut(&event.skill, crate::MAX_NAME_BYTES)),
-        scope: Cow::Borrowed(cut(&event.scope, crate::MAX_SCOPE_BYTES)),
+        skill: Cow::Borrowed(cut(&event.skill, MAX_NAME_BYTES)),
+        scope: Cow::Borrowed(cut(&event.scope, MAX_SCOPE_BYTES)),
         event: Cow::Borrowed(kind),
         class: Cow::Borrowed(class),
         digest: digits(event.digest),
@@ -78,10 +78,6 @@ pub(crate) fn parse(line: &[u8]) -> Parsed<'_> {
 
 fn digits(value: Option<impl ToString>) -> Cow<'static, str> {
     value.map_or_else(Cow::default, |value| value.to_string().into())
-}
-
-fn cut(text: &str, max_bytes: usize) -> &str {
-    &text[..text.floor_char_boundary(max_bytes)]
 }
 
 #[cfg(test)]

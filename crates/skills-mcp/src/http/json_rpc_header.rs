@@ -14,23 +14,9 @@ pub(super) struct JsonRpcHeader {
     method: Option<String>,
     #[serde(default)]
     id: Option<RequestId>,
-    /// Empty unless the message is an `initialize` request with valid ones.
+    /// The protocol version in the metadata, if the message is an `initialize` request.
     #[serde(skip)]
-    initialize: InitializeParams,
-}
-
-/// The parameters of an `initialize` request.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
-struct InitializeParams {
-    #[serde(default, rename = "_meta")]
-    meta: VersionMeta,
-}
-
-/// The metadata of a request.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
-struct VersionMeta {
-    #[serde(default, rename = "io.modelcontextprotocol/protocolVersion")]
-    protocol_version: Option<String>,
+    meta_version: Option<String>,
 }
 
 /// The kind of a message, as far as limits depend on it.
@@ -60,7 +46,7 @@ impl JsonRpcHeader {
             }
         })?;
         if header.kind() == MessageKind::Initialize {
-            header.initialize = InitializeParams::parse(body);
+            header.meta_version = parse_meta_version(body);
         }
         Ok(header)
     }
@@ -88,21 +74,29 @@ impl JsonRpcHeader {
 
     /// Returns the protocol version in the metadata of an `initialize` request.
     pub(super) fn meta_version(&self) -> Option<&str> {
-        self.initialize.meta.protocol_version.as_deref()
+        self.meta_version.as_deref()
     }
 }
 
-impl InitializeParams {
-    /// Parses the parameters. Invalid ones are ignored, since the protocol handler
-    /// rejects the request.
-    fn parse(body: &[u8]) -> Self {
-        #[derive(Deserialize)]
-        struct Message {
-            #[serde(default)]
-            params: InitializeParams,
-        }
-        serde_json::from_slice::<Message>(body).map_or_else(|_| Self::default(), |m| m.params)
+/// Returns the protocol version in the metadata of an `initialize` request. Invalid parameters are
+/// ignored, since the protocol handler rejects the request.
+fn parse_meta_version(body: &[u8]) -> Option<String> {
+    #[derive(Deserialize)]
+    struct Message {
+        params: Params,
     }
+    #[derive(Deserialize)]
+    struct Params {
+        #[serde(rename = "_meta")]
+        meta: Meta,
+    }
+    #[derive(Deserialize)]
+    struct Meta {
+        #[serde(rename = "io.modelcontextprotocol/protocolVersion")]
+        protocol_version: String,
+    }
+    let message: Message = serde_json::from_slice(body).ok()?;
+    Some(message.params.meta.protocol_version)
 }
 
 /// Rejects a body with more than `limit` values. Checked before parsing, which would allocate them.
