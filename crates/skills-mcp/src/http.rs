@@ -200,13 +200,6 @@ impl HttpServer {
         self
     }
 
-    /// Sets after how long without a message a session is closed. It must be longer than the
-    /// longest call, which may send nothing while it runs.
-    pub fn session_idle_timeout(mut self, timeout: Duration) -> Self {
-        self.limits.session_idle_timeout = timeout;
-        self
-    }
-
     /// Sets how long running requests may take to finish after a shutdown was requested, at most
     /// one day.
     ///

@@ -15,7 +15,6 @@ pub(super) struct HttpLimits {
     pub(super) request_body_timeout: Duration,
     pub(super) write_timeout: Duration,
     pub(super) max_sessions: usize,
-    pub(super) session_idle_timeout: Duration,
     pub(super) shutdown_timeout: Duration,
 }
 
@@ -40,8 +39,6 @@ impl Default for HttpLimits {
             request_body_timeout: Duration::from_secs(30),
             write_timeout: Duration::from_secs(30),
             max_sessions: 256,
-            // A call may run for an hour without sending a message.
-            session_idle_timeout: Duration::from_secs(65 * 60),
             shutdown_timeout: Duration::from_secs(10),
         }
     }

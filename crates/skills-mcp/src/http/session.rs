@@ -24,6 +24,10 @@ use crate::Principal;
 
 use table::{Reservation, SessionQuota, SessionTable};
 
+/// After how long without a message a session is closed: a call may run for an hour without sending
+/// one.
+const IDLE_TIMEOUT: Duration = Duration::from_mins(65);
+
 /// Layer that enters the session that the header names, if the protocol version and the server have
 /// sessions. A session is in use until the response is sent, so that it is not evicted.
 pub(super) async fn enter(
@@ -77,7 +81,7 @@ impl SessionOwners {
     /// Creates the table for a number of principals; `None` if there are no sessions.
     pub(super) fn new(limits: &HttpLimits, principals: usize) -> Option<Self> {
         let mut manager = LocalSessionManager::default();
-        manager.session_config.keep_alive = Some(limits.session_idle_timeout);
+        manager.session_config.keep_alive = Some(IDLE_TIMEOUT);
         // A session that is not initialized would hold its slot for the whole idle timeout.
         manager.session_config.init_timeout = Some(Duration::from_secs(10));
         (limits.max_sessions > 0).then(|| Self {
