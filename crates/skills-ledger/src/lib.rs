@@ -56,7 +56,7 @@ mod time;
 pub use activity::{ActivatedBy, Activity, RunOutcome, TurnOutcome};
 pub use assessment::{Assessment, Reason, Verdict};
 pub use counts::{Counts, Share};
-pub use error::{LedgerError, LedgerErrorKind};
+pub use error::LedgerError;
 pub use event::{
     Digest, Event, MAX_NAME_BYTES, MAX_SCOPE_BYTES, SessionHash, scope_of_directory, scope_of_root,
 };
