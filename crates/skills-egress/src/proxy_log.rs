@@ -2,7 +2,9 @@
 
 use std::fmt;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
+
+use skills_threads::lock;
 
 use crate::close_reason::{CloseReason, ExceededLimit, RejectReason};
 use crate::host::{Authority, HTTP_PORT, TLS_PORT};
@@ -187,12 +189,7 @@ pub enum Direction {
 impl ProxyLog {
     /// Returns what the proxy did so far.
     pub fn summary(&self) -> ProxySummary {
-        let mut summary = self
-            .0
-            .summary
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .clone();
+        let mut summary = lock(&self.0.summary).clone();
         summary.sent_bytes = self.0.sent.load(Ordering::Relaxed);
         summary.received_bytes = self.0.received.load(Ordering::Relaxed);
         summary
@@ -267,13 +264,7 @@ impl ProxyLog {
     }
 
     fn update(&self, change: impl FnOnce(&mut ProxySummary)) {
-        change(
-            &mut self
-                .0
-                .summary
-                .lock()
-                .unwrap_or_else(PoisonError::into_inner),
-        );
+        change(&mut lock(&self.0.summary));
     }
 }
 

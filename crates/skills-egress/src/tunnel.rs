@@ -1,8 +1,9 @@
 //! Relays bytes in both directions.
 
 use std::pin::pin;
-use std::sync::{Mutex, PoisonError};
+use std::sync::Mutex;
 
+use skills_threads::lock;
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
 use tokio::net::TcpStream;
 use tokio::time::{Instant, sleep_until};
@@ -39,21 +40,14 @@ impl<'a> TrafficMeter<'a> {
         self.log
             .count_bytes(direction, bytes.len(), self.limits.bytes_per_direction)?;
         to.write_all(bytes).await?;
-        *self
-            .last_write
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner) = Instant::now();
+        *lock(&self.last_write) = Instant::now();
         Ok(())
     }
 
     /// Waits until no data was written in either direction for the idle timeout.
     pub(crate) async fn wait_idle(&self) -> CloseReason {
         loop {
-            let until = *self
-                .last_write
-                .lock()
-                .unwrap_or_else(PoisonError::into_inner)
-                + self.limits.idle_timeout;
+            let until = *lock(&self.last_write) + self.limits.idle_timeout;
             // Data that was written in the meantime has moved the deadline.
             if until <= Instant::now() {
                 return ExceededLimit::IdleTimeout.into();

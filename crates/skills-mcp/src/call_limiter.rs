@@ -1,8 +1,9 @@
 //! Limit of concurrent calls per principal.
 
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 
+use skills_threads::lock;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 use crate::Principal;
@@ -25,7 +26,7 @@ impl CallLimiter {
     /// Acquires a permit for a call; dropping it releases the permit. Returns `None` if the
     /// principal is at its limit.
     pub(crate) fn try_acquire(&self, principal: &Principal) -> Option<OwnedSemaphorePermit> {
-        let mut permits = self.permits.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut permits = lock(&self.permits);
         // Removed without calls, so that the map does not grow with every principal that ever
         // called.
         permits.retain(|_, free| free.available_permits() < self.max);

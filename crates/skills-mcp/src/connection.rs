@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
+use std::sync::{Mutex, OnceLock};
 
 use rmcp::model::{
     CallToolRequestParams, CallToolResponse, CompleteRequestParams, CompleteResult, CustomRequest,
@@ -14,6 +14,7 @@ use rmcp::model::{
 };
 use rmcp::service::{NotificationContext, RequestContext, SubscriptionContext};
 use rmcp::{ErrorData, RoleServer, ServerHandler};
+use skills_threads::lock;
 use tokio_util::sync::{CancellationToken, DropGuard};
 
 use crate::caller::{Caller, Lifecycle};
@@ -92,7 +93,7 @@ impl Connection {
     fn mark_listed(&self, list: ListKind, page: Option<&PaginatedRequestParams>) {
         if page.is_none_or(|page| page.cursor.is_none()) {
             // A client that starts again from the first page sees the current list.
-            self.seen_versions()[list as usize] = None;
+            lock(&self.seen_versions)[list as usize] = None;
         }
         self.mark_read(list);
     }
@@ -102,13 +103,7 @@ impl Connection {
     fn mark_read(&self, list: ListKind) {
         start_watching(&self.server);
         let version = self.server.inner.list_tracker.versions().get(list);
-        self.seen_versions()[list as usize].get_or_insert(version);
-    }
-
-    fn seen_versions(&self) -> MutexGuard<'_, [Option<u64>; 3]> {
-        self.seen_versions
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
+        lock(&self.seen_versions)[list as usize].get_or_insert(version);
     }
 
     /// Waits until the workspace of the client is known.
@@ -320,7 +315,7 @@ impl ServerHandler for Connection {
 
     async fn listen(&self, context: SubscriptionContext) -> Result<(), ErrorData> {
         start_watching(&self.server);
-        let seen = *self.seen_versions();
+        let seen = *lock(&self.seen_versions);
         let changes = self.session_tools.subscribe();
         subscriptions::serve_subscription(
             &self.server,
@@ -343,7 +338,7 @@ impl ServerHandler for Connection {
                 context.peer.clone(),
                 changes,
                 self.disconnected.clone(),
-                *self.seen_versions(),
+                *lock(&self.seen_versions),
             );
             if let Some(roots) = &self.roots {
                 roots.follow(&self.server, context.peer, self.disconnected.clone());

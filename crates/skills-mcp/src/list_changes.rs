@@ -3,10 +3,11 @@
 use std::collections::HashSet;
 use std::hash::{BuildHasher, RandomState};
 use std::sync::atomic::AtomicBool;
-use std::sync::{Mutex, OnceLock, PoisonError};
+use std::sync::{Mutex, OnceLock};
 
 use serde::Serialize;
 use sha2::{Digest, Sha256};
+use skills_threads::lock;
 use skills_tools::runtime::discovery::RootWatcher;
 use tokio::sync::watch;
 
@@ -115,7 +116,7 @@ impl LogOnce {
     /// Returns true if a message was not logged before, and remembers it.
     pub(crate) fn should_log(&self, message: &str) -> bool {
         let hash = self.hasher.hash_one(message);
-        let mut logged = self.logged.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut logged = lock(&self.logged);
         // Messages contain names of skills, whose number is not limited.
         if logged.len() >= Self::MAX_ENTRIES {
             return !logged.contains(&hash);

@@ -1,12 +1,13 @@
 //! Progress notifications of calls.
 
 use std::future::Future;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use rmcp::RoleServer;
 use rmcp::model::ProgressNotificationParam;
 use rmcp::service::RequestContext;
+use skills_threads::lock;
 use skills_tools::CallContext;
 use skills_tools::runtime::CancellationToken;
 
@@ -26,16 +27,8 @@ impl CallPhase {
     pub(crate) fn record(&self, call: CallContext) -> CallContext {
         let phase = Arc::clone(&self.0);
         call.progress(Arc::new(move |current| {
-            let mut phase = phase.lock().unwrap_or_else(PoisonError::into_inner);
-            *phase = current.map(str::to_owned);
+            *lock(&phase) = current.map(str::to_owned);
         }))
-    }
-
-    fn current(&self) -> Option<String> {
-        self.0
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .clone()
     }
 }
 
@@ -84,7 +77,9 @@ async fn report_progress(
         let status = if approver.is_waiting() {
             "waiting for approval".to_owned()
         } else {
-            phase.current().unwrap_or_else(|| "running".to_owned())
+            lock(&phase.0)
+                .clone()
+                .unwrap_or_else(|| "running".to_owned())
         };
         let message = format!("{status} ({} s)", started.elapsed().as_secs());
         let progress = ProgressNotificationParam::new(token.clone(), count).with_message(message);

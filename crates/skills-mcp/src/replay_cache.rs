@@ -8,10 +8,11 @@ use std::collections::HashMap;
 use std::fs::{self, File};
 use std::io::{self, ErrorKind};
 use std::path::PathBuf;
-use std::sync::{Mutex, PoisonError};
+use std::sync::Mutex;
 use std::time::{Duration, Instant, SystemTime};
 
 use skills_store::create_private_dir;
+use skills_threads::lock;
 
 /// Maximum number of nonces per principal within their lifetime. Beyond that, requests of this
 /// principal are rejected, those of others are not.
@@ -63,7 +64,7 @@ pub struct DirectoryReplayCache {
 impl ReplayCache for MemoryReplayCache {
     fn use_once(&self, principal: &str, nonce: &str, lifetime: Duration) -> io::Result<bool> {
         let now = Instant::now();
-        let mut principals = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut principals = lock(&self.0);
         let expiries = principals.entry(principal.to_owned()).or_default();
         if expiries.len() >= MAX_NONCES_PER_PRINCIPAL {
             expiries.retain(|_, expiry| *expiry > now);
@@ -91,10 +92,7 @@ impl DirectoryReplayCache {
 
     /// Removes expired files, at most once per lifetime.
     fn remove_expired(&self, lifetime: Duration) {
-        let mut last_cleanup = self
-            .last_cleanup
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner);
+        let mut last_cleanup = lock(&self.last_cleanup);
         if last_cleanup.is_some_and(|last| last.elapsed() < lifetime) {
             return;
         }

@@ -1,10 +1,11 @@
 //! Lists the published skills, and remembers which were served, to notice their changes.
 
 use std::collections::{BTreeMap, HashSet};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex};
 
 use rmcp::ErrorData;
 use sha2::{Digest, Sha256};
+use skills_threads::lock;
 use skills_tools::{PublishedSkill, PublishedSkills};
 
 use crate::Server;
@@ -47,14 +48,14 @@ pub(crate) async fn page(
 ) -> Result<Page<Arc<PublishedSkill>>, ErrorData> {
     let after = decode_cursor(cursor)?;
     let read_page = move |server: &Server| {
-        if after.is_some() && !server.inner.served_skills.lock().has_begun {
+        if after.is_some() && !lock(&server.inner.served_skills.0).has_begun {
             // The client has read the pages before from another server.
             read_and_record(server, |_| true, usize::MAX);
         }
         let is_wanted = |name: &str| after.as_deref().is_none_or(|after| name > after);
-        let comparisons = server.inner.served_skills.lock().comparisons;
+        let comparisons = lock(&server.inner.served_skills.0).comparisons;
         let page = read_and_record(server, is_wanted, limit);
-        if server.inner.served_skills.lock().comparisons != comparisons {
+        if lock(&server.inner.served_skills.0).comparisons != comparisons {
             // The comparison left out this page. Its skills may have changed after they were read.
             refresh(server);
         }
@@ -87,7 +88,7 @@ pub(crate) fn record(server: &Server, skill: &PublishedSkill) {
 /// blocking I/O.
 pub(crate) fn refresh(server: &Server) {
     let unread = {
-        let mut served = server.inner.served_skills.lock();
+        let mut served = lock(&server.inner.served_skills.0);
         served.comparisons += 1;
         served.unread.clone()
     };
@@ -97,7 +98,7 @@ pub(crate) fn refresh(server: &Server) {
 /// Records all skills, unless they are known already. Performs blocking I/O.
 pub(crate) fn read_unread(server: &Server) {
     let is_complete = {
-        let served = server.inner.served_skills.lock();
+        let served = lock(&server.inner.served_skills.0);
         served.has_begun && served.unread.is_empty()
     };
     if !is_complete {
@@ -127,14 +128,10 @@ fn read_and_record(
 impl ServedSkills {
     /// Records what was found. Notifies subscribers if it differs from what was served.
     fn record(&self, found: &PublishedSkills, lists: &ListTracker) {
-        let mut served = self.lock();
+        let mut served = lock(&self.0);
         served.record(found);
         // Under the lock, so that versions arrive in their order.
         lists.update(ListKind::Resources, &served.changes);
-    }
-
-    fn lock(&self) -> MutexGuard<'_, Served> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

@@ -1,10 +1,11 @@
 //! `tools/list`.
 
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex};
 
 use rmcp::ErrorData;
 use rmcp::model::{JsonObject, ListToolsResult, PaginatedRequestParams, Tool, ToolAnnotations};
 use serde_json::Value;
+use skills_threads::lock;
 use skills_tools::{OverrideError, ToolDefinition};
 use tokio::sync::watch;
 
@@ -31,16 +32,12 @@ impl SessionTools {
     }
 
     fn record(&self, definitions: &[ToolDefinition]) {
-        *self.listed() = Some(sorted_json(definitions));
-    }
-
-    fn listed(&self) -> MutexGuard<'_, Option<Vec<String>>> {
-        self.listed.lock().unwrap_or_else(PoisonError::into_inner)
+        *lock(&self.listed) = Some(sorted_json(definitions));
     }
 
     /// Notifies the client if it has listed the tools, and a list would have other tools now.
     pub(crate) async fn notify_if_changed(&self, server: &Server, session: String) {
-        if self.listed().is_none() {
+        if lock(&self.listed).is_none() {
             return;
         }
         let list = move |server: &Server| server.tools().session_definitions(&session);
@@ -49,8 +46,8 @@ impl SessionTools {
             return;
         };
         let now = Some(sorted_json(&definitions));
-        if *self.listed() != now {
-            *self.listed() = now;
+        if *lock(&self.listed) != now {
+            *lock(&self.listed) = now;
             self.changes.send_modify(|changes| *changes += 1);
         }
     }

@@ -7,7 +7,7 @@
 //!
 //! The limit of processes of a user can be reached at any time, also by programs of others.
 //! `std::thread::spawn`, `std::thread::Scope::spawn` and `tokio::task::spawn_blocking` panic then,
-//! so `clippy.toml` bans them.
+//! so `clippy.toml` bans them. [`lock`] is for the state that threads share.
 //!
 //! This crate must not know what the threads do.
 //!
@@ -22,7 +22,7 @@ mod blocking_pool;
 
 use std::error::Error;
 use std::io;
-use std::sync::Mutex;
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::thread::{Builder, JoinHandle, Scope, ScopedJoinHandle};
 
 #[cfg(feature = "tokio")]
@@ -95,6 +95,12 @@ pub fn check(count: usize) -> Result<(), ThreadError> {
         drop(held);
         started.map_err(ThreadError)
     })
+}
+
+/// Locks a mutex, also after a thread panicked that held it: for values that are valid between any two
+/// operations.
+pub fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 #[cfg(test)]

@@ -2,7 +2,7 @@
 
 mod table;
 
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use axum::Extension;
@@ -12,6 +12,7 @@ use axum::response::Response;
 use rmcp::model::RequestId;
 use rmcp::transport::streamable_http_server::session::local::LocalSessionManager;
 use rmcp::transport::streamable_http_server::{SessionId, SessionManager as _};
+use skills_threads::lock;
 
 use super::access_log::AccessLogFields;
 use super::headers::{SESSION_ID, is_stateless_version, single_value};
@@ -110,7 +111,7 @@ impl SessionOwners {
         let id = response.headers().get(SESSION_ID);
         if let Some(id) = id.and_then(|id| id.to_str().ok()) {
             log.session(id);
-            lock_table(&self.table).insert(id.into(), principal);
+            lock(&self.table).insert(id.into(), principal);
         }
         Ok(response)
     }
@@ -123,7 +124,7 @@ impl SessionOwners {
         // In a block of its own, since the lock must not be held across the `await` below.
         let (reservation, evicted) = {
             let live = self.manager.sessions.read().await;
-            let mut table = lock_table(&self.table);
+            let mut table = lock(&self.table);
             // rmcp creates a session before it is in the table, so those that it does not have have
             // ended.
             table.retain(|id| live.contains_key(id));
@@ -148,7 +149,7 @@ impl SessionOwners {
         header: Option<&JsonRpcHeader>,
     ) -> Result<SessionGuard, Rejection> {
         let request = header.and_then(JsonRpcHeader::request_id);
-        lock_table(&self.table).enter(id, principal, request)?;
+        lock(&self.table).enter(id, principal, request)?;
         Ok(SessionGuard {
             table: self.table.clone(),
             id: id.into(),
@@ -167,12 +168,8 @@ struct SessionGuard {
 
 impl Drop for SessionGuard {
     fn drop(&mut self) {
-        lock_table(&self.table).leave(&self.id, self.request.as_ref());
+        lock(&self.table).leave(&self.id, self.request.as_ref());
     }
-}
-
-fn lock_table(table: &Mutex<SessionTable>) -> MutexGuard<'_, SessionTable> {
-    table.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 #[cfg(test)]
@@ -192,7 +189,7 @@ mod tests {
     }
 
     fn insert(sessions: &SessionOwners, id: &str, principal: &Principal) {
-        lock_table(&sessions.table).insert(id.into(), principal);
+        lock(&sessions.table).insert(id.into(), principal);
     }
 
     #[tokio::test]

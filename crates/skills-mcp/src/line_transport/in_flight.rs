@@ -2,9 +2,10 @@
 
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex};
 
 use rmcp::model::{ErrorCode, ErrorData, RequestId};
+use skills_threads::lock;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio_util::sync::CancellationToken;
 
@@ -62,7 +63,7 @@ impl InFlight {
         id: &RequestId,
         permit: Option<OwnedSemaphorePermit>,
     ) -> Result<(), ErrorData> {
-        let mut requests = self.requests();
+        let mut requests = lock(&self.requests);
         let Entry::Vacant(entry) = requests.entry(id.clone()) else {
             // Two requests with one id could not be told apart by their responses.
             return Err(ErrorData::invalid_request("duplicate request id", None));
@@ -82,7 +83,7 @@ impl InFlight {
 
     /// Returns the token that is cancelled with a request.
     pub(super) fn cancellation(&self, id: &RequestId) -> CancellationToken {
-        let requests = self.requests();
+        let requests = lock(&self.requests);
         let request = requests.get(id);
         request.map_or_else(CancellationToken::new, |request| {
             request.cancellation.clone()
@@ -91,7 +92,7 @@ impl InFlight {
 
     /// Cancels a request, unless it is too late: a response that is being written is still sent.
     pub(super) fn cancel(&self, id: &RequestId) {
-        if let Some(request) = self.requests().get_mut(id)
+        if let Some(request) = lock(&self.requests).get_mut(id)
             && request.state == RequestState::Running
         {
             request.state = RequestState::Cancelled;
@@ -102,7 +103,7 @@ impl InFlight {
     /// Marks a request as answered, or removes it if it was cancelled. Returns whether its response
     /// is sent.
     pub(super) fn answer(&self, id: &RequestId) -> bool {
-        let mut requests = self.requests();
+        let mut requests = lock(&self.requests);
         let Entry::Occupied(mut request) = requests.entry(id.clone()) else {
             return true;
         };
@@ -117,23 +118,19 @@ impl InFlight {
 
     /// Removes a request whose response is written.
     pub(super) fn end(&self, id: &RequestId) {
-        self.requests().remove(id);
+        lock(&self.requests).remove(id);
     }
 
     /// Returns true if a request with this id will be answered.
     pub(super) fn is_awaited(&self, id: &RequestId) -> bool {
-        let requests = self.requests();
+        let requests = lock(&self.requests);
         let request = requests.get(id);
         request.is_some_and(|request| request.state != RequestState::Cancelled)
     }
 
     #[cfg(test)]
     pub(super) fn contains(&self, id: &RequestId) -> bool {
-        self.requests().contains_key(id)
-    }
-
-    fn requests(&self) -> MutexGuard<'_, HashMap<RequestId, Request>> {
-        self.requests.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.requests).contains_key(id)
     }
 }
 
