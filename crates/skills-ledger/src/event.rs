@@ -52,13 +52,13 @@ pub struct Event<'a> {
 /// The first 16 bytes of the content digest of a skill: enough to tell contents apart.
 ///
 /// Displayed as 32 hexadecimal digits, the start of the digest that other commands show.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Digest([u8; 16]);
 
 /// A part of the SHA-256 of the id of a session: it correlates events, and cannot be used as an id.
 ///
 /// Displayed as 12 hexadecimal digits, the same as in records of the audit log.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct SessionHash([u8; SESSION_BYTES]);
 
 impl<'a> Event<'a> {
@@ -157,21 +157,9 @@ impl fmt::Display for Digest {
     }
 }
 
-impl fmt::Debug for Digest {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "Digest({self})")
-    }
-}
-
 impl fmt::Display for SessionHash {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&hex::encode(self.0))
-    }
-}
-
-impl fmt::Debug for SessionHash {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "SessionHash({self})")
     }
 }
 

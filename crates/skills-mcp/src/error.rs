@@ -9,21 +9,11 @@
 pub struct ServerBuildError(#[from] Repr);
 
 #[derive(Debug, thiserror::Error)]
-enum Repr {
+pub(crate) enum Repr {
     #[error("invalid request state key: expected at least {min} bytes, found {actual}")]
     KeyTooShort { min: usize, actual: usize },
     #[error("cannot generate a request state key")]
     NoRandomness(#[source] getrandom::Error),
-}
-
-impl ServerBuildError {
-    pub(crate) fn key_too_short(min: usize, actual: usize) -> Self {
-        Repr::KeyTooShort { min, actual }.into()
-    }
-
-    pub(crate) fn no_randomness(error: getrandom::Error) -> Self {
-        Repr::NoRandomness(error).into()
-    }
 }
 
 /// Error of serving a client on a stream.

@@ -7,6 +7,7 @@ use serde_json::{Map, Value, json};
 use sha2::{Digest, Sha256};
 use skills_tools::runtime::policy::BoxError;
 
+use crate::error::Repr;
 use crate::{Principal, ReplayCache, ServerBuildError};
 
 /// Lifetime of request state.
@@ -46,8 +47,9 @@ impl RequestStateSigner {
         replay_cache: Box<dyn ReplayCache>,
         ttl: Duration,
     ) -> Result<Self, ServerBuildError> {
-        let codec = RequestStateCodec::try_new(key).map_err(|_| {
-            ServerBuildError::key_too_short(RequestStateCodec::MIN_KEY_LENGTH, key.len())
+        let codec = RequestStateCodec::try_new(key).map_err(|_| Repr::KeyTooShort {
+            min: RequestStateCodec::MIN_KEY_LENGTH,
+            actual: key.len(),
         })?;
         Ok(Self {
             codec,

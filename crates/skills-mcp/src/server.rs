@@ -15,8 +15,7 @@ pub use builder::ServerBuilder;
 
 use crate::call_limiter::CallLimiter;
 use crate::elicitation::TrustCommand;
-use crate::list_changes::ListWatcher;
-use crate::list_changes::{ListTracker, LogOnce};
+use crate::list_changes::{ListTracker, ListWatcher, LogOnce};
 use crate::request_state::RequestStateSigner;
 use crate::served_skills::ServedSkills;
 

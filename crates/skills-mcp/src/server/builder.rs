@@ -11,8 +11,8 @@ use tokio_util::sync::CancellationToken;
 use super::{Inner, SelectWorkspace, Server, Tenancy};
 use crate::call_limiter::CallLimiter;
 use crate::elicitation::{TrustCommand, default_trust_command};
-use crate::list_changes::ListWatcher;
-use crate::list_changes::{ListTracker, LogOnce};
+use crate::error::Repr;
+use crate::list_changes::{ListTracker, ListWatcher, LogOnce};
 use crate::request_state::{RequestStateSigner, STATE_TTL};
 use crate::served_skills::ServedSkills;
 use crate::{MemoryReplayCache, ReplayCache, ResultData, ServerBuildError};
@@ -150,7 +150,7 @@ impl ServerBuilder {
                 let mut key = vec![0; 32];
                 // A fixed key would let clients forge answers. A random one is valid until the
                 // process ends.
-                getrandom::fill(&mut key).map_err(ServerBuildError::no_randomness)?;
+                getrandom::fill(&mut key).map_err(Repr::NoRandomness)?;
                 key
             }
         };
