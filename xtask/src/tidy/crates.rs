@@ -54,9 +54,9 @@ const CRATES: &[(&str, usize, &[&str])] = &[
     ("skills-store", 1_100, &[]),
     // The calls that start threads panic if the system refuses; this crate wraps them for all.
     ("skills-threads", 300, &[]),
-    ("skills-audit", 1_800, &["skills-store"]),
-    ("skills-ledger", 2_500, &["skills-store"]),
-    ("skills-build", 2_400, &["skills-store"]),
+    ("skills-audit", 1_760, &["skills-store"]),
+    ("skills-ledger", 2_260, &["skills-store"]),
+    ("skills-build", 2_280, &["skills-store"]),
     ("skills-policy", 8_200, &["skills-clients"]),
     ("skills-sandbox", 2_700, &["skills-policy"]),
     (
@@ -81,7 +81,7 @@ const CRATES: &[(&str, usize, &[&str])] = &[
         &["skills-policy", "skills-sandbox", "skills-threads"],
     ),
     // The table of addresses, which was a crate.
-    ("skills-egress", 3_100, &["skills-policy", "skills-threads"]),
+    ("skills-egress", 2_920, &["skills-policy", "skills-threads"]),
     ("skills-seccomp", 1_000, &[]),
     (
         "skills-sandbox-wasm",
@@ -161,7 +161,7 @@ const CRATES: &[(&str, usize, &[&str])] = &[
     (
         "skills-mcp",
         // Pages of published skills, and which of them were read.
-        7_400,
+        7_260,
         &["skills-store", "skills-tools", "skills-threads"],
     ),
     (
