@@ -1,7 +1,8 @@
 //! Transport of messages over a stream, one per line.
 //!
-//! Every request is answered, whatever it contains. Memory for a client that does not read its
-//! responses is limited.
+//! Every request is answered, whatever it contains: rmcp's transport drops lines that are too long or
+//! not JSON, and answers invalid requests without their ids. Memory for a client that does not read
+//! its responses is limited.
 
 mod decode;
 mod in_flight;
