@@ -17,7 +17,7 @@ pub const RECENT_DAYS: u64 = 90;
 ///
 /// Its memory depends on the number of skills and not on the number of events. The order of events
 /// does not matter, so files can be read in any order.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, Default, PartialEq)]
 #[non_exhaustive]
 pub struct Summary {
     /// The time to which ages refer.
@@ -41,7 +41,7 @@ pub struct Summary {
 /// What a ledger says about one skill: a name in a scope.
 ///
 /// Skills of the same name in two projects have the same scope; their contents are kept apart.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, Default, PartialEq)]
 #[non_exhaustive]
 pub struct SkillUsage {
     /// The name of the skill.
@@ -67,7 +67,7 @@ pub struct SkillUsage {
 }
 
 /// What a ledger says about one content of a skill.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, Default, PartialEq)]
 #[non_exhaustive]
 pub struct ContentUsage {
     /// The content; `None` for events that do not name it.
@@ -106,11 +106,7 @@ impl SkillUsage {
             scope: event.scope.to_string(),
             first: time,
             last: time,
-            last_use: None,
-            counts: Counts::default(),
-            contents: Vec::new(),
-            sessions: 0,
-            abandoned: 0,
+            ..Self::default()
         }
     }
 
@@ -162,8 +158,7 @@ impl ContentUsage {
             digest,
             first: time,
             last: time,
-            counts: Counts::default(),
-            recent_failures: Share::default(),
+            ..Self::default()
         }
     }
 
@@ -204,12 +199,7 @@ impl Summarizer {
         Self {
             summary: Summary {
                 now,
-                since: None,
-                events: 0,
-                malformed: 0,
-                unknown: 0,
-                from_future: 0,
-                skills: Vec::new(),
+                ..Summary::default()
             },
             positions: HashMap::new(),
             sessions: SessionTracker::default(),

@@ -55,7 +55,7 @@ const CRATES: &[(&str, usize, &[&str])] = &[
     // The calls that start threads panic if the system refuses; this crate wraps them for all.
     ("skills-threads", 300, &[]),
     ("skills-audit", 1_760, &["skills-store"]),
-    ("skills-ledger", 2_260, &["skills-store"]),
+    ("skills-ledger", 2_250, &["skills-store"]),
     ("skills-build", 2_280, &["skills-store"]),
     ("skills-policy", 8_200, &["skills-clients"]),
     ("skills-sandbox", 2_700, &["skills-policy"]),
