@@ -15,10 +15,7 @@
 //! backend.
 
 mod argument_validator;
-mod builtin;
-mod catalog_tools;
 mod error;
-mod file_tools;
 mod files;
 mod folded_paths;
 mod guide;
@@ -32,18 +29,18 @@ mod registry;
 mod run;
 mod sanitize;
 mod schema;
+mod skill_text;
+mod tool;
 mod tool_definition;
 mod tool_group;
 mod tool_output;
 mod tool_set;
+mod tools;
 mod user_prompt;
+mod virtual_files;
 mod virtual_path;
-#[cfg(feature = "watch")]
-mod watch;
 
-pub use builtin::starts_programs;
 pub use error::{ToolError, ToolErrorCode};
-pub use file_tools::SkillWrites;
 pub use files::media::media_type_by_name;
 pub use files::sensitive::protected_name;
 pub use mount::{Mount, MountError};
@@ -61,4 +58,6 @@ pub use tool_definition::{Annotations, ToolDefinition, ToolFormat};
 pub use tool_group::ToolGroup;
 pub use tool_output::ToolOutput;
 pub use tool_set::{ToolSet, ToolSetBuildError, ToolSetBuilder, UnknownTool};
+pub use tools::starts_programs;
 pub use user_prompt::{RenderedPrompt, SkillPrompt};
+pub use virtual_files::SkillWrites;

@@ -140,7 +140,7 @@ enum Repr {
 }
 
 /// All mounts, opened.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default)]
 pub(crate) struct MountTable {
     workspace: Option<OpenMount>,
     mounts: Vec<OpenMount>,

@@ -1,22 +1,19 @@
 //! Tools that run programs: preparation of runs and presentation of their results.
 
-mod command_line;
+pub(crate) mod command_line;
 mod declared_packages;
 mod explanation;
-mod hooks;
-mod implicit_uses;
+pub(crate) mod hooks;
+pub(crate) mod implicit_uses;
 mod key_arguments;
-mod named_skills;
+pub(crate) mod named_skills;
 pub(crate) mod output;
 mod program_options;
 mod remedy;
-pub(crate) mod run_skill_script;
 pub(crate) mod script_tool;
 pub(crate) mod session_dirs;
-mod skill_program;
-pub(crate) mod skills_bash;
-pub(crate) mod skills_run;
-mod visible_dirs;
+pub(crate) mod skill_program;
+pub(crate) mod visible_dirs;
 
 use std::path::Path;
 use std::sync::Arc;
@@ -27,17 +24,20 @@ use skills_runtime::discovery::SkillFiles;
 use skills_runtime::policy::{HostPattern, PolicyError};
 use skills_runtime::{
     Entry, ErrorKind, Evidence, ExecutionArtifacts, ExecutionOptions, HostCommand, InputProtocol,
-    Refusal, RefusedOperation, RunTarget, RuntimeError, SkillPrograms, SkillRuntime,
+    Refusal, RefusedOperation, RunTarget, RuntimeError, SkillPrograms,
 };
 
+use self::implicit_uses::ImplicitUses;
+use self::key_arguments::named_keys;
 use self::named_skills::{NamedSkills, invisible_line};
 use self::output::{ProgramOutput, reached_timeout_ms, run_error};
+use self::visible_dirs::VisibleDirs;
 
-use crate::file_tools::FileTools;
 use crate::overrides::{OverrideStore, ScriptId, ToolOverride};
 use crate::path_map::PathMap;
 use crate::schema;
-use crate::{CallContext, DefaultScriptState, ToolError, ToolErrorCode};
+use crate::virtual_files::VirtualFiles;
+use crate::{CallContext, DefaultScriptState, ToolError, ToolErrorCode, ToolOutput};
 
 pub use explanation::RunExplanation;
 pub use hooks::HookMode;
@@ -50,16 +50,16 @@ pub(crate) use session_dirs::SessionDirectories;
 /// Maximum number of captured bytes per output stream.
 const MAX_OUTPUT_BYTES: usize = 256 * 1024;
 /// Maximum size of standard input, in bytes.
-const MAX_STDIN_BYTES: usize = 1 << 20;
+pub(crate) const MAX_STDIN_BYTES: usize = 1 << 20;
 /// Maximum timeout, in seconds; a ceiling of the policy may be lower.
-const MAX_TIMEOUT_SECONDS: u64 = 3_600;
+pub(crate) const MAX_TIMEOUT_SECONDS: u64 = 3_600;
 /// Maximum number of hosts that a call can request.
 const MAX_HOSTS: usize = 16;
 
-/// Implements the tools that run programs.
-pub(crate) struct ProgramTools {
-    pub(crate) runtime: SkillRuntime,
-    pub(crate) files: Arc<FileTools>,
+/// Runs the programs of tools.
+#[derive(Clone)]
+pub(crate) struct ProgramRunner {
+    pub(crate) files: Arc<VirtualFiles>,
     pub(crate) overrides: Arc<OverrideStore>,
     pub(crate) default_script_state: DefaultScriptState,
     pub(crate) sessions: Arc<SessionDirectories>,
@@ -68,28 +68,28 @@ pub(crate) struct ProgramTools {
 }
 
 /// A skill that may run, with its opened files.
-struct RunnableSkill {
-    entry: Entry,
-    files: SkillFiles,
+pub(crate) struct RunnableSkill {
+    pub(crate) entry: Entry,
+    pub(crate) files: SkillFiles,
 }
 
 /// The result of a run.
-struct CompletedRun {
-    artifacts: ExecutionArtifacts,
-    output: ProgramOutput,
+pub(crate) struct CompletedRun {
+    pub(crate) artifacts: ExecutionArtifacts,
+    pub(crate) output: ProgramOutput,
     /// The timeout in seconds, as messages show it.
-    timeout_seconds: String,
+    pub(crate) timeout_seconds: String,
 }
 
 /// A deadline for everything that a call does.
-struct Deadline {
+pub(crate) struct Deadline {
     started: Instant,
     limit: Duration,
 }
 
-impl ProgramTools {
+impl ProgramRunner {
     /// Finds a skill that may run by exact name, in the catalog that the call started with.
-    fn find_runnable(&self, name: &str) -> Result<RunnableSkill, ToolError> {
+    pub(crate) fn find_runnable(&self, name: &str) -> Result<RunnableSkill, ToolError> {
         let (entry, is_draft) = self.files.find_cached_skill(name)?;
         // Its content is whatever the model wrote. Only a user can make it a skill.
         if is_draft {
@@ -108,7 +108,11 @@ impl ProgramTools {
     }
 
     /// Rejects a script that the operator disabled, whichever tool runs it.
-    fn check_enabled(&self, skill: &RunnableSkill, target: &RunTarget) -> Result<(), ToolError> {
+    pub(crate) fn check_enabled(
+        &self,
+        skill: &RunnableSkill,
+        target: &RunTarget,
+    ) -> Result<(), ToolError> {
         let RunTarget::Script(script) = target else {
             return Ok(());
         };
@@ -130,7 +134,7 @@ impl ProgramTools {
             |_| ToolErrorCode::Internal.error("cannot read the tool overrides; nothing ran");
         // Read on every call, so that an operator can disable a script at any time.
         let overrides = self.overrides.snapshot().map_err(failed)?;
-        let catalog = self.runtime.library().catalog();
+        let catalog = self.files.runtime.library().catalog();
         Ok(overrides.get(&ScriptId::for_script(&catalog, entry, script)))
     }
 
@@ -138,7 +142,7 @@ impl ProgramTools {
     ///
     /// # Errors
     /// Fails if the program did not run.
-    async fn execute_skill(
+    pub(crate) async fn execute_skill(
         &self,
         skill: &RunnableSkill,
         mut options: ExecutionOptions,
@@ -148,7 +152,7 @@ impl ProgramTools {
         let timeout_ms = deadline.remaining_ms();
         options.timeout_ms = Some(timeout_ms);
         let directory = skill.entry.directory().to_string_lossy();
-        let artifacts = self.runtime.execute_skill(&directory, options).await;
+        let artifacts = self.files.runtime.execute_skill(&directory, options).await;
         let artifacts = artifacts.map_err(|error| {
             self.start_error(&error, Some(skill.entry.name().as_str()), path_map)
         })?;
@@ -163,7 +167,7 @@ impl ProgramTools {
     ///
     /// # Errors
     /// Fails if the program did not run.
-    async fn execute_command(
+    pub(crate) async fn execute_command(
         &self,
         directory: &Path,
         command: HostCommand,
@@ -173,7 +177,7 @@ impl ProgramTools {
     ) -> Result<CompletedRun, ToolError> {
         let timeout_ms = deadline.remaining_ms();
         options.timeout_ms = Some(timeout_ms);
-        let executor = self.runtime.executor();
+        let executor = self.files.runtime.executor();
         let artifacts = executor.execute_command(directory, command, options).await;
         let artifacts = artifacts.map_err(|error| self.start_error(&error, None, path_map))?;
         self.complete(artifacts, deadline, timeout_ms, path_map)
@@ -228,8 +232,40 @@ impl ProgramTools {
         described.into_iter().fold(tool_error, ToolError::with_hint)
     }
 
+    /// Returns the options of a command that sees these directories.
+    ///
+    /// # Errors
+    /// Fails if a host is invalid.
+    pub(crate) fn command_options(
+        &self,
+        context: &CallContext,
+        visible_dirs: &VisibleDirs,
+        stdin: Option<String>,
+        hosts: &[String],
+    ) -> Result<ExecutionOptions, ToolError> {
+        let mut options = self.base_options(context);
+        visible_dirs.add_to(&mut options);
+        options.stdin = stdin.map(String::into_bytes);
+        options.hosts = parse_hosts(hosts)?;
+        Ok(options)
+    }
+
+    /// Adds the key files that a command of the host names, and returns the skills that it uses.
+    /// `start` is its working directory.
+    pub(crate) fn inspect_command(
+        &self,
+        command: &HostCommand,
+        args: &[String],
+        start: &Path,
+        visible_dirs: &VisibleDirs,
+        options: &mut ExecutionOptions,
+    ) -> ImplicitUses {
+        options.key_paths = named_keys(command, args, start, visible_dirs);
+        ImplicitUses::detect(&self.files.runtime, command, args, start, visible_dirs)
+    }
+
     /// Returns the options that all runs have in common.
-    fn base_options(&self, context: &CallContext) -> ExecutionOptions {
+    pub(crate) fn base_options(&self, context: &CallContext) -> ExecutionOptions {
         let mut options = ExecutionOptions {
             // Standard input stays empty unless the caller sets it; scripts get their arguments on
             // the command line.
@@ -245,6 +281,19 @@ impl ProgramTools {
 }
 
 impl CompletedRun {
+    /// Builds the result of a tool for commands. Changed files are reported relative to the directory
+    /// that the program worked on.
+    pub(crate) fn into_tool_output(
+        mut self,
+        named: &NamedSkills,
+        path_map: &PathMap,
+        directory: &str,
+    ) -> ToolOutput {
+        self.explain_invisible(named, path_map);
+        let output = self.output.with_file_prefix(directory);
+        output.into_tool_output(&self.timeout_seconds)
+    }
+
     /// Adds which skills the command names and did not see, and why.
     fn explain_invisible(&mut self, named: &NamedSkills, path_map: &PathMap) {
         let unreadable = self.artifacts.unreadable_skills.iter();
@@ -259,7 +308,7 @@ impl CompletedRun {
 }
 
 impl RunnableSkill {
-    fn try_new(entry: Entry) -> Result<Self, ToolError> {
+    pub(crate) fn try_new(entry: Entry) -> Result<Self, ToolError> {
         match entry.open() {
             Ok(files) => Ok(Self { entry, files }),
             Err(error) => Err(ToolErrorCode::SkillNotFound.error(format!(
@@ -271,7 +320,7 @@ impl RunnableSkill {
 }
 
 impl Deadline {
-    fn from_secs(seconds: u64) -> Self {
+    pub(crate) fn from_secs(seconds: u64) -> Self {
         Self::after(Duration::from_secs(seconds))
     }
 
@@ -323,7 +372,7 @@ fn parse_hosts(names: &[String]) -> Result<Vec<HostPattern>, ToolError> {
 }
 
 /// Returns the parameters that all tools with commands have.
-fn command_properties(timeout: u64) -> Value {
+pub(crate) fn command_properties(timeout: u64) -> Value {
     json!({
         "command": {"type": "string", "minLength": 1, "maxLength": command_line::MAX_COMMAND_BYTES},
         "timeout": {"type": "integer", "minimum": 1, "maximum": MAX_TIMEOUT_SECONDS, "default": timeout, "description": "Seconds."},
@@ -334,12 +383,12 @@ fn command_properties(timeout: u64) -> Value {
 }
 
 /// Returns the schema of the result data.
-fn result_schema() -> Value {
+pub(crate) fn result_schema() -> Value {
     let required = ["exit_code", "stdout", "stderr", "timed_out"];
     schema::output_schema(result_properties(), &required)
 }
 
-fn result_properties() -> Value {
+pub(crate) fn result_properties() -> Value {
     json!({
         "exit_code": {"type": ["integer", "null"]},
         "signal": {"type": ["integer", "null"]},

@@ -1,37 +1,34 @@
 //! The tools of a host application.
 
 mod builder;
+mod call;
 mod hooks;
-mod prompts;
-mod published_skills;
-mod script_tools;
-mod workspace;
+mod skills;
 
+#[cfg(feature = "watch")]
+use std::io;
+use std::path::Path;
 use std::sync::Arc;
 
-use serde::de::DeserializeOwned;
 use serde_json::Value;
 use skills_runtime::discovery::CatalogSummary;
-use skills_runtime::{Catalog, SkillRuntime};
-use skills_script::is_command_line;
-use skills_threads::ThreadError;
+#[cfg(feature = "watch")]
+use skills_runtime::discovery::{CatalogChange, RootWatcher, WatchOptions};
+use skills_runtime::{Catalog, Policy, SkillRuntime};
+use skills_script::ScriptTool;
 
-use crate::argument_validator::ArgumentValidator;
-use crate::builtin::{self, BuiltinKind, BuiltinTool};
-use crate::catalog_tools::CatalogTools;
-use crate::file_tools::FileTools;
-use crate::nearest_name::nearest_name;
-use crate::overrides::{OverrideError, OverrideStore};
-use crate::portable_schema::remove_client_arguments;
+use crate::overrides::{OverrideError, ToolOverride};
 use crate::publication::Publisher;
 use crate::registry::{ScriptScanner, ScriptToolEntry, ScriptToolRegistry};
-use crate::run::{HookMode, HookedCall, ProgramTools, script_tool};
+use crate::run::{HookMode, ProgramRunner, Remedies, Remedy, script_tool};
 use crate::tool_definition::ToolDefinition;
-use crate::{
-    CallContext, DefaultScriptState, ToolError, ToolErrorCode, ToolFormat, ToolGroup, ToolOutput,
-};
+use crate::tools::{BuiltinTool, builtin_tools};
+use crate::virtual_files::VirtualFiles;
+use crate::{CallContext, Mount, ToolFormat, ToolGroup, ToolOutput};
 
-use hooks::ActiveSkills;
+use builder::{Repr, check_directories};
+use call::{ResolvedCall, run_blocking};
+use hooks::{ActiveSkills, hooked_call};
 
 pub use builder::{ToolSetBuildError, ToolSetBuilder};
 
@@ -69,19 +66,14 @@ pub use builder::{ToolSetBuildError, ToolSetBuilder};
 /// ```
 #[derive(Clone)]
 pub struct ToolSet {
-    pub(crate) inner: Arc<Inner>,
+    inner: Arc<Inner>,
 }
 
-pub(crate) struct Inner {
-    pub(crate) runtime: SkillRuntime,
-    pub(crate) files: Arc<FileTools>,
-    catalog_tools: CatalogTools,
+struct Inner {
+    /// What runs programs, with the files, which all tools work on.
+    programs: ProgramRunner,
     publisher: Publisher,
-    program_tools: Arc<ProgramTools>,
-    pub(crate) script_scanner: Arc<ScriptScanner>,
-    overrides: Arc<OverrideStore>,
-    default_script_state: DefaultScriptState,
-    groups: Vec<ToolGroup>,
+    script_scanner: Arc<ScriptScanner>,
     hooks: HookMode,
     active_skills: Arc<ActiveSkills>,
 }
@@ -96,7 +88,7 @@ impl ToolSet {
     /// `skills_ls` shows it. Scans the roots on first use. Performs blocking I/O.
     #[must_use]
     pub fn catalog_summary(&self) -> CatalogSummary {
-        self.inner.runtime.library().catalog().summary()
+        self.inner.runtime().library().catalog().summary()
     }
 
     /// Returns the definitions of all enabled tools: built-in tools, then script tools in the order
@@ -128,12 +120,13 @@ impl ToolSet {
     pub fn definitions(&self) -> Result<Vec<ToolDefinition>, OverrideError> {
         let catalog = self.catalog();
         let mut definitions: Vec<ToolDefinition> = self
+            .inner
             .builtin_tools()
             .into_iter()
-            .map(|tool| tool.definition_with_names(&self.inner.runtime, &catalog))
+            .map(|tool| tool.definition_with_names(self.inner.runtime(), &catalog))
             .collect();
-        if self.has_group(ToolGroup::ScriptTools) {
-            let registry = self.registry(&catalog)?;
+        if self.inner.has_group(ToolGroup::ScriptTools) {
+            let registry = self.inner.registry(&catalog)?;
             definitions.extend(
                 registry
                     .enabled_tools()
@@ -150,13 +143,16 @@ impl ToolSet {
     /// # Errors
     /// As [`definitions`](Self::definitions).
     pub fn session_definitions(&self, session: &str) -> Result<Vec<ToolDefinition>, OverrideError> {
-        let is_selected =
-            self.has_group(ToolGroup::LoadedScripts) && !self.has_group(ToolGroup::ScriptTools);
+        let is_selected = self.inner.has_group(ToolGroup::LoadedScripts)
+            && !self.inner.has_group(ToolGroup::ScriptTools);
         let skills = self.inner.active_skills.of_session(session);
         if !is_selected || skills.is_empty() {
             return Ok(Vec::new());
         }
-        let tools = self.registry(&self.catalog())?.tools_of_skills(&skills);
+        let tools = self
+            .inner
+            .registry(&self.catalog())?
+            .tools_of_skills(&skills);
         Ok(tools.iter().map(script_tool::definition).collect())
     }
 
@@ -205,12 +201,12 @@ impl ToolSet {
         } else {
             arguments
         };
-        let set = self.clone();
+        let inner = Arc::clone(&self.inner);
         let (tool_name, session) = (name.to_owned(), context.session_id().map(str::to_owned));
         // Lookup and validation block, so they run on the blocking pool.
         let resolved = run_blocking(move || {
-            let (call, ignored) = set.resolve(&tool_name, arguments)?;
-            let hooked = set.inner.hooked_call(&tool_name, &call, session.as_deref());
+            let (call, ignored) = inner.resolve(&tool_name, arguments)?;
+            let hooked = hooked_call(&inner, &tool_name, &call, session.as_deref());
             Ok((call, hooked, ignored))
         });
         let (call, hooked, ignored) = match resolved.await {
@@ -225,85 +221,10 @@ impl ToolSet {
             Ok(resolved) => resolved,
         };
         // On the heap: the futures of programs and hooks are large.
-        let output = Box::pin(self.perform_with_hooks(call, hooked, context)).await;
+        let output = Box::pin(self.inner.perform_with_hooks(call, hooked, context)).await;
         Ok(output
             .unwrap_or_else(ToolOutput::from)
             .with_ignored_arguments(&ignored))
-    }
-
-    /// Executes a call between its hooks.
-    async fn perform_with_hooks(
-        &self,
-        call: ResolvedCall,
-        hooked: Option<HookedCall>,
-        context: &CallContext,
-    ) -> Result<ToolOutput, ToolError> {
-        let programs = &self.inner.program_tools;
-        if let Some(hooked) = &hooked {
-            Box::pin(programs.run_hooks_before(hooked, context)).await?;
-        }
-        let output = Box::pin(self.perform(call, context)).await?;
-        match hooked {
-            Some(hooked) if !output.is_error => {
-                Box::pin(programs.run_hooks_after(&hooked, output, context)).await
-            }
-            _ => Ok(output),
-        }
-    }
-
-    /// Executes a call.
-    async fn perform(
-        &self,
-        call: ResolvedCall,
-        context: &CallContext,
-    ) -> Result<ToolOutput, ToolError> {
-        let programs = &self.inner.program_tools;
-        let output = match call {
-            ResolvedCall::Script(tool, arguments) => {
-                Box::pin(programs.run_script_tool(&tool, &arguments, context)).await
-            }
-            ResolvedCall::Builtin(BuiltinKind::Run, arguments) => {
-                Box::pin(programs.run(parse_arguments(arguments)?, context)).await
-            }
-            ResolvedCall::Builtin(BuiltinKind::Bash, arguments) => {
-                Box::pin(programs.bash(parse_arguments(arguments)?, context)).await
-            }
-            ResolvedCall::Builtin(BuiltinKind::RunSkillScript, arguments) => {
-                let arguments = parse_arguments(arguments)?;
-                Box::pin(programs.run_skill_script(arguments, context)).await
-            }
-            ResolvedCall::Builtin(kind, arguments) => {
-                let set = self.clone();
-                let session = context.session_id().map(str::to_owned);
-                // The file tools block.
-                let output = run_blocking(move || {
-                    set.inner
-                        .call_file_tool(kind, arguments, session.as_deref())
-                })
-                .await?;
-                // Not in the task, which goes on after its call was dropped: it would add to a session
-                // that has ended.
-                if let Some(name) = &output.loaded_skill {
-                    self.inner.activate(context.session_id(), name);
-                }
-                return Ok(output);
-            }
-            ResolvedCall::Unknown { .. } => {
-                return Err(ToolErrorCode::Internal.error("the tool does not exist"));
-            }
-        };
-        // The program may have written to a mount that contains skills, which a watcher has not
-        // reported yet.
-        if self.inner.files.may_overlap_skills() {
-            let files = Arc::clone(&self.inner.files);
-            // If the task panics, the next call fails with the reason.
-            let _ = run_blocking(move || {
-                files.rescan_after_write();
-                Ok(())
-            })
-            .await;
-        }
-        output
     }
 
     /// Ends a session: removes the private directory of its scripts and the approvals for the
@@ -312,145 +233,288 @@ impl ToolSet {
     /// A directory that a program is still using is removed when that program ends. A later call
     /// with the same session starts a new one. Performs blocking I/O.
     pub fn end_session(&self, session: &str) {
-        self.inner.program_tools.sessions.remove(session);
+        self.inner.programs.sessions.remove(session);
         self.inner.active_skills.remove(session);
-        self.inner
-            .runtime
-            .executor()
-            .clear_session_approvals(session);
+        let executor = self.inner.runtime().executor();
+        executor.clear_session_approvals(session);
+    }
+
+    /// Returns warnings about the scripts of skills, for the host application: ambiguous tool
+    /// names, scripts that are not tools, ignored declarations, missing environment variables.
+    ///
+    /// Scripts that the operator disabled are included. Each warning names the skill. All scripts
+    /// are read. Performs blocking I/O.
+    ///
+    /// # Errors
+    /// As [`definitions`](Self::definitions).
+    pub fn warnings(&self) -> Result<Vec<String>, OverrideError> {
+        let registry = self.inner.registry(&self.catalog())?;
+        let mut warnings = registry.warnings().to_vec();
+        // Includes disabled scripts: the operator decides about them with these warnings.
+        for entry in registry.scripts() {
+            match entry.load_tool() {
+                Ok(ScriptToolEntry { tool, .. }) => {
+                    let ScriptTool { skill, file, .. } = &tool;
+                    let of_tool = tool.warnings.iter();
+                    warnings.extend(
+                        of_tool.map(|warning| format!("skill `{skill}`: `{file}`: {warning}")),
+                    );
+                }
+                Err(warning) => warnings.push(warning),
+            }
+        }
+        Ok(warnings)
+    }
+
+    /// Returns the `allowed-tools` of a skill together with the enabled tools of its own scripts.
+    ///
+    /// Use it to restrict a model to what an active skill declares. A skill that does not exist or
+    /// is inactive has no declared tools. The catalog is refreshed unless a watcher is active.
+    /// Performs blocking I/O.
+    ///
+    /// # Errors
+    /// As [`definitions`](Self::definitions).
+    pub fn allowed_tools(&self, skill: &str) -> Result<Vec<String>, OverrideError> {
+        let catalog = self.catalog();
+        let entry = catalog
+            .entries()
+            .iter()
+            .find(|entry| entry.name().as_str() == skill);
+        let declared = entry
+            .map(|entry| entry.manifest().allowed_tools())
+            .unwrap_or_default();
+        let registry = self.inner.registry(&catalog)?;
+        Ok(declared
+            .iter()
+            .map(ToString::to_string)
+            .chain(registry.names_of_skill(skill))
+            .collect())
+    }
+
+    /// Sets overrides of a script tool: enabled, description, timeout. Fields of `change` that are
+    /// `None` stay as they are.
+    ///
+    /// Overrides take effect with the next call, and last as long as the
+    /// [store](crate::ToolSetBuilder::overrides) keeps them. Performs blocking I/O.
+    ///
+    /// ```
+    /// use skills_tools::runtime::{Root, Scope, SkillRuntime};
+    /// use skills_tools::{ToolGroup, ToolOverride, ToolSet};
+    ///
+    /// # let directory = tempfile::tempdir()?;
+    /// # std::fs::create_dir_all(directory.path().join("greet/scripts"))?;
+    /// # std::fs::write(directory.path().join("greet/SKILL.md"), "---\nname: greet\ndescription: Says hello.\n---\nSay hello.\n")?;
+    /// # std::fs::write(directory.path().join("greet/scripts/hello.py"), "print('hello')\n")?;
+    /// let root = Root::new(directory.path(), Scope::Custom);
+    /// let runtime = SkillRuntime::builder().root(root).build();
+    /// let tools = ToolSet::builder(runtime).tool_groups([ToolGroup::ScriptTools]).build()?;
+    /// tools.set_override("skill__greet__hello", ToolOverride::disable())?;
+    /// assert!(tools.definitions()?.is_empty());
+    /// assert!(tools.clear_override("skill__greet__hello")?);
+    /// assert_eq!(tools.definitions()?.len(), 1);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    /// Fails if no script has a tool of that name, enabled or not, and if the override cannot be
+    /// stored.
+    pub fn set_override(&self, name: &str, change: ToolOverride) -> Result<(), OverrideError> {
+        let registry = self.inner.registry(&self.catalog())?;
+        let entry = registry
+            .find_by_name(name)
+            .ok_or_else(|| OverrideError::unknown_tool(name))?;
+        let overrides = &self.inner.programs.overrides;
+        overrides.merge(entry.script_id().clone(), change)
+    }
+
+    /// Removes all overrides of a script tool, and returns whether there were any.
+    ///
+    /// The tool then has the state that
+    /// [`default_script_state`](crate::ToolSetBuilder::default_script_state) selects. Performs
+    /// blocking I/O.
+    ///
+    /// # Errors
+    /// As [`set_override`](Self::set_override).
+    pub fn clear_override(&self, name: &str) -> Result<bool, OverrideError> {
+        let registry = self.inner.registry(&self.catalog())?;
+        let entry = registry
+            .find_by_name(name)
+            .ok_or_else(|| OverrideError::unknown_tool(name))?;
+        self.inner.programs.overrides.remove(entry.script_id())
+    }
+
+    /// Returns the canonical path of the workspace, if there is one. For the host application, not
+    /// for a model.
+    #[must_use]
+    pub fn workspace_directory(&self) -> Option<&Path> {
+        let workspace = self.inner.files().mounts.workspace();
+        workspace.map(|workspace| workspace.path.as_path())
+    }
+
+    /// Returns these tools with another workspace, for one client of several or after a client has
+    /// changed its project. Performs blocking I/O.
+    ///
+    /// Both tool sets share skills, mounts with their write quotas, sessions and their approvals.
+    /// `policy` and `describe` replace the [policy](crate::runtime::Builder::policy) and the
+    /// [remedies](crate::ToolSetBuilder::remedies), which can name the workspace.
+    ///
+    /// ```
+    /// use serde_json::json;
+    /// use skills_tools::runtime::{Policy, SkillRuntime};
+    /// use skills_tools::{CallContext, Mount, ToolSet};
+    ///
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// # let directory = tempfile::tempdir()?;
+    /// std::fs::write(directory.path().join("notes.txt"), "hello")?;
+    /// let tools = ToolSet::builder(SkillRuntime::builder().build()).build()?;
+    /// assert!(tools.workspace_directory().is_none());
+    ///
+    /// let workspace = Mount::writable("workspace", directory.path());
+    /// let of_client = tools.with_workspace(workspace, Policy::default(), |_| None)?;
+    /// let (path, context) = (json!({"path": "notes.txt"}), CallContext::default());
+    /// let read = of_client.call("skills_read", path, &context).await?;
+    /// assert_eq!(read.structured["content"], "hello");
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    /// As [`build`](crate::ToolSetBuilder::build).
+    pub fn with_workspace(
+        &self,
+        workspace: Mount,
+        policy: Policy,
+        describe: impl Fn(&Remedy) -> Option<String> + Send + Sync + 'static,
+    ) -> Result<Self, ToolSetBuildError> {
+        let inner = &self.inner;
+        let runtime = inner.runtime().with_policy(policy);
+        let files = inner.files().with_workspace(workspace, runtime);
+        let files = Arc::new(files.map_err(Repr::from)?);
+        check_directories(&files)?;
+        let programs = ProgramRunner {
+            files,
+            remedies: Remedies::new(describe),
+            ..inner.programs.clone()
+        };
+        Ok(Self {
+            inner: Arc::new(Inner {
+                publisher: Publisher::new(Arc::clone(&programs.files)),
+                programs,
+                script_scanner: Arc::clone(&inner.script_scanner),
+                hooks: inner.hooks,
+                active_skills: Arc::clone(&inner.active_skills),
+            }),
+        })
+    }
+
+    /// Watches the skills, and calls `changed` on a thread of its own when the catalog or a file in
+    /// a skill's `scripts/` has changed, so that the [definitions](Self::definitions) may differ.
+    /// Changes within the debounce interval of the [default options](WatchOptions) cause one call.
+    ///
+    /// While the handle is alive and events are reported, calls and definitions scan only if an
+    /// event was reported since the last scan, or if that scan is older than one second. No
+    /// platform reports everything, such as edits through another hard link, changes on other
+    /// machines, or renames of a directory above a root: calls see those within a second, and
+    /// `changed` is called when a periodic scan finds them, every 30 s. With more than 2,000 skills
+    /// calls see them only after that scan, too. A directory that was removed and created again is
+    /// watched again once its removal was reported or a scan finds the new one.
+    ///
+    /// Changes that the tools make themselves are visible immediately. If the platform does not
+    /// report events for everything that is watched, each call scans as without a watcher, and
+    /// `changed` is called when a scan every two seconds finds a change; if scans take long, they
+    /// are rarer. Files are always read when they are needed, and permissions are decided for the
+    /// content that runs.
+    ///
+    /// Scripts are compared once the [definitions](Self::definitions) were made: before, nobody can
+    /// have outdated ones.
+    ///
+    /// Performs blocking I/O for an initial scan, unless there was one.
+    ///
+    /// # Errors
+    /// Fails if the system does not start the thread.
+    #[cfg(feature = "watch")]
+    pub fn watch(&self, changed: impl FnMut() + Send + 'static) -> io::Result<RootWatcher> {
+        self.watch_with(WatchOptions::default(), changed)
+    }
+
+    /// Watches the skills with other intervals than [`watch`](Self::watch).
+    ///
+    /// # Errors
+    /// Fails if the system does not start the thread.
+    #[cfg(feature = "watch")]
+    pub fn watch_with(
+        &self,
+        options: WatchOptions,
+        mut changed: impl FnMut() + Send + 'static,
+    ) -> io::Result<RootWatcher> {
+        let inner = &self.inner;
+        let scanner = inner
+            .has_script_tools()
+            .then(|| Arc::clone(&inner.script_scanner));
+        let runtime = inner.runtime().clone();
+        // Before the watcher starts, so that a change during its start is a difference.
+        let mut previous = scanner
+            .as_ref()
+            .filter(|scanner| scanner.first().is_some())
+            .map(|scanner| scanner.index(&runtime.library().refresh()));
+        let on_scan = move |change: Option<CatalogChange>| {
+            let scripts_changed = scanner.as_ref().is_some_and(|scanner| {
+                let Some(known) = previous.take().or_else(|| scanner.first()) else {
+                    return false;
+                };
+                let now = scanner.index(&runtime.library().catalog());
+                let differs = known.differs_from(&now);
+                previous = Some(now);
+                differs
+            });
+            if change.is_some() || scripts_changed {
+                changed();
+            }
+        };
+        inner.runtime().library().watch(options, on_scan)
     }
 
     fn catalog(&self) -> Arc<Catalog> {
-        self.inner.runtime.library().current_catalog()
+        self.inner.catalog()
+    }
+}
+
+impl Inner {
+    fn files(&self) -> &VirtualFiles {
+        &self.programs.files
     }
 
-    pub(crate) fn has_group(&self, group: ToolGroup) -> bool {
-        self.inner.groups.contains(&group)
+    fn runtime(&self) -> &SkillRuntime {
+        &self.programs.files.runtime
+    }
+
+    fn catalog(&self) -> Arc<Catalog> {
+        self.runtime().library().current_catalog()
+    }
+
+    fn has_group(&self, group: ToolGroup) -> bool {
+        self.files().groups.contains(&group)
     }
 
     /// Returns whether the tools of scripts can be called. Whether they are listed depends on the
     /// group.
-    pub(crate) fn has_script_tools(&self) -> bool {
+    fn has_script_tools(&self) -> bool {
         self.has_group(ToolGroup::ScriptTools) || self.has_group(ToolGroup::LoadedScripts)
     }
 
     fn registry(&self, catalog: &Arc<Catalog>) -> Result<ScriptToolRegistry, OverrideError> {
         Ok(ScriptToolRegistry::new(
-            self.inner.script_scanner.index(catalog),
-            self.inner.overrides.snapshot()?,
-            self.inner.default_script_state,
+            self.script_scanner.index(catalog),
+            self.programs.overrides.snapshot()?,
+            self.programs.default_script_state,
         ))
     }
 
     /// Returns the enabled built-in tools.
     fn builtin_tools(&self) -> Vec<&'static BuiltinTool> {
-        builtin::builtin_tools(&self.inner.groups)
+        builtin_tools(&self.files().groups)
     }
-
-    /// Finds the tool and validates the arguments. Returns the call and the names of the arguments
-    /// that were ignored.
-    fn resolve(
-        &self,
-        name: &str,
-        arguments: Value,
-    ) -> Result<(ResolvedCall, Vec<String>), ToolError> {
-        // Built-in tools first: a script tool can never take the name of one, since its name has a
-        // prefix.
-        let builtin = self.builtin_tools();
-        let Some(tool) = builtin.iter().find(|tool| tool.name == name) else {
-            return self.resolve_script_tool(name, arguments);
-        };
-        let (arguments, ignored) = tool.validate(arguments)?;
-        if matches!(tool.kind, BuiltinKind::Run | BuiltinKind::RunSkillScript) {
-            // Refresh once, so that the program that runs is found in the current catalog without
-            // another scan after waiting for an approval.
-            self.catalog();
-        }
-        Ok((ResolvedCall::Builtin(tool.kind, arguments), ignored))
-    }
-
-    fn resolve_script_tool(
-        &self,
-        name: &str,
-        mut arguments: Value,
-    ) -> Result<(ResolvedCall, Vec<String>), ToolError> {
-        let unreadable =
-            |_| ToolErrorCode::Internal.error("cannot read the tool overrides; nothing ran");
-        let registry = self
-            .has_script_tools()
-            .then(|| self.registry(&self.catalog()))
-            .transpose()
-            .map_err(unreadable)?;
-        let found = registry
-            .as_ref()
-            .and_then(|registry| registry.find_by_name(name))
-            .filter(|entry| entry.is_enabled);
-        // A disabled tool is unknown, too: in both cases the list that the caller has is outdated.
-        let Some(entry) = found else {
-            let enabled_names = registry
-                .iter()
-                .flat_map(ScriptToolRegistry::scripts)
-                .filter(|entry| entry.is_enabled)
-                .map(|entry| entry.name());
-            let builtin = self.builtin_tools().into_iter().map(|tool| tool.name);
-            let nearest = nearest_name(name, builtin.chain(enabled_names));
-            return Ok((ResolvedCall::Unknown { nearest }, Vec::new()));
-        };
-        let tool = entry
-            .load_tool()
-            .map_err(|_| ToolErrorCode::Conflict.error("the script was removed"))?;
-        remove_client_arguments(&mut arguments, &tool.tool.input_schema);
-        let is_command_line = arguments
-            .as_object()
-            .is_some_and(|given| is_command_line(given, &tool.tool.arguments));
-        // A command line needs none of the properties that the schema requires.
-        if !is_command_line {
-            ArgumentValidator::new(&tool.tool.input_schema)?.validate(&arguments)?;
-        }
-        let arguments = match arguments {
-            Value::Object(arguments) => arguments,
-            _ => serde_json::Map::new(),
-        };
-        Ok((ResolvedCall::Script(Box::new(tool), arguments), Vec::new()))
-    }
-}
-
-impl Inner {
-    /// Executes a call of a tool that needs only file I/O.
-    fn call_file_tool(
-        &self,
-        kind: BuiltinKind,
-        arguments: Value,
-        session: Option<&str>,
-    ) -> Result<ToolOutput, ToolError> {
-        let (files, catalog_tools) = (&self.files, &self.catalog_tools);
-        match kind {
-            BuiltinKind::Ls => files.ls(&parse_arguments(arguments)?, session),
-            BuiltinKind::Read => files.read(&parse_arguments(arguments)?, session),
-            BuiltinKind::Write => files.write(&parse_arguments(arguments)?),
-            BuiltinKind::Create => files.create(&parse_arguments(arguments)?),
-            BuiltinKind::SearchSkills => {
-                catalog_tools.search(&parse_arguments(arguments)?, session)
-            }
-            BuiltinKind::LoadSkill => catalog_tools.load(&parse_arguments(arguments)?, session),
-            BuiltinKind::SearchReferences => {
-                catalog_tools.search_references(&parse_arguments(arguments)?, session)
-            }
-            BuiltinKind::ReadSkillResource => {
-                files.read_skill_resource(&parse_arguments(arguments)?, session)
-            }
-            BuiltinKind::Run | BuiltinKind::Bash | BuiltinKind::RunSkillScript => {
-                Err(ToolErrorCode::Internal.error("the tool runs a program"))
-            }
-        }
-    }
-}
-
-/// A call with its tool and its validated arguments.
-enum ResolvedCall {
-    Unknown { nearest: Option<String> },
-    Builtin(BuiltinKind, Value),
-    Script(Box<ScriptToolEntry>, serde_json::Map<String, Value>),
 }
 
 /// Maximum length of an unknown name in an error, in characters; tool names have at most 64.
@@ -466,27 +530,4 @@ const MAX_NAME_CHARS: usize = 100;
 pub struct UnknownTool {
     name: String,
     nearest: Option<String>,
-}
-
-fn parse_arguments<T: DeserializeOwned>(arguments: Value) -> Result<T, ToolError> {
-    serde_json::from_value(arguments).map_err(|error| {
-        ToolErrorCode::InvalidArguments.error(format!("invalid arguments: {error}"))
-    })
-}
-
-/// Runs blocking I/O on the blocking pool.
-async fn run_blocking<T: Send + 'static>(
-    work: impl FnOnce() -> Result<T, ToolError> + Send + 'static,
-) -> Result<T, ToolError> {
-    skills_threads::run_blocking(work)
-        .await
-        .unwrap_or_else(|error| {
-            Err(
-                ToolErrorCode::Internal.error(if ThreadError::is_in(&error) {
-                    error.to_string()
-                } else {
-                    "the tool failed unexpectedly".to_owned()
-                }),
-            )
-        })
 }

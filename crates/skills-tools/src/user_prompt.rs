@@ -3,9 +3,8 @@
 use skills_runtime::discovery::Lookup;
 use skills_runtime::{Catalog, Entry, SkillRuntime, TextPart};
 
-use crate::catalog_tools::CatalogTools;
-use crate::catalog_tools::load::SkillText;
 use crate::sanitize::{short_description, whole_description};
+use crate::skill_text::SkillText;
 use crate::virtual_path::escape_for_display;
 use crate::{ToolError, ToolErrorCode};
 
@@ -60,7 +59,7 @@ pub(crate) fn list_prompts(runtime: &SkillRuntime, catalog: &Catalog) -> Vec<Ski
 
 /// Renders the text for a model when a user invokes a skill.
 pub(crate) fn render_prompt(
-    catalog_tools: &CatalogTools,
+    runtime: &SkillRuntime,
     catalog: &Catalog,
     name: &str,
     arguments: &str,
@@ -72,14 +71,14 @@ pub(crate) fn render_prompt(
         ))
     };
     let entry = match catalog.find_by_name(name) {
-        Lookup::Found(entry) if catalog_tools.runtime.library().is_user_invocable(entry) => entry,
+        Lookup::Found(entry) if runtime.library().is_user_invocable(entry) => entry,
         _ => return Err(not_found()),
     };
     let SkillText {
         text,
         next_offset,
         manifest,
-    } = catalog_tools.load_text(entry, TextPart::default())?;
+    } = SkillText::load(runtime, entry, TextPart::default())?;
     // Checked again: the file may have changed since the catalog was scanned.
     if !manifest.user_invocable() {
         return Err(not_found());
@@ -118,14 +117,13 @@ impl SkillPrompt {
 
 #[cfg(test)]
 mod tests {
-    use std::sync::Arc;
-
     use skills_runtime::{Root, Scope};
 
     use super::*;
-    use crate::catalog_tools::load::LoadArguments;
-    use crate::file_tools::FileTools;
     use crate::mount::MountTable;
+    use crate::tool::FileCall;
+    use crate::tools::load_skill;
+    use crate::virtual_files::VirtualFiles;
 
     /// The catalog may be outdated while a watcher is active.
     #[test]
@@ -146,34 +144,24 @@ mod tests {
         let runtime = SkillRuntime::builder()
             .root(Root::new(directory.path(), Scope::Custom))
             .build();
-        let files = Arc::new(FileTools::new(runtime.clone(), MountTable::default()));
-        let catalog_tools = CatalogTools {
-            runtime,
-            files,
-            groups: Vec::new(),
-        };
-        let catalog = catalog_tools.runtime.library().refresh();
-        let _watcher = catalog_tools
-            .runtime
-            .library()
-            .generations()
-            .register_watcher();
+        let files = VirtualFiles::new(runtime.clone(), MountTable::default());
+        let catalog = runtime.library().refresh();
+        let _watcher = runtime.library().generations().register_watcher();
         let load = || {
-            catalog_tools.load(
-                &serde_json::from_value::<LoadArguments>(serde_json::json!({"name": "a"})).unwrap(),
-                None,
-            )
+            let context = FileCall {
+                files: &files,
+                session: None,
+            };
+            load_skill::call(context, serde_json::json!({"name": "a"}))
         };
-        assert!(render_prompt(&catalog_tools, &catalog, "a", "").is_ok() && load().is_ok());
+        assert!(render_prompt(&runtime, &catalog, "a", "").is_ok() && load().is_ok());
         write("user-invocable: false\n");
         assert_eq!(
-            render_prompt(&catalog_tools, &catalog, "a", "")
-                .unwrap_err()
-                .code,
+            render_prompt(&runtime, &catalog, "a", "").unwrap_err().code,
             ToolErrorCode::SkillNotFound
         );
         write("disable-model-invocation: true\n");
         assert_eq!(load().unwrap_err().code, ToolErrorCode::PermissionDenied);
-        assert!(render_prompt(&catalog_tools, &catalog, "a", "").is_ok());
+        assert!(render_prompt(&runtime, &catalog, "a", "").is_ok());
     }
 }

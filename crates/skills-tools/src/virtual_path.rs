@@ -139,6 +139,15 @@ impl fmt::Display for VirtualPath {
     }
 }
 
+/// Returns the path under which programs see a file; an invalid path as it is.
+pub(crate) fn program_path(text: &str) -> String {
+    match VirtualPath::parse(text) {
+        Ok(path) if path.anchor == Anchor::Relative => format!("/workspace/{path}"),
+        Ok(path) => path.to_string(),
+        Err(_) => text.to_owned(),
+    }
+}
+
 /// Returns the reason why a name is not valid as a component, if it is not.
 pub(crate) fn invalid_part_reason(part: &str) -> Option<&'static str> {
     let bytes = part.as_bytes();
@@ -279,6 +288,21 @@ mod tests {
             |path| format!("{:?} {path}", path.anchor()),
         );
         assert_eq!(path, expected, "{text:?}");
+    }
+
+    #[test]
+    fn programs_see_relative_paths_in_the_workspace() {
+        for (given, expected) in [
+            ("a/b.txt", "/workspace/a/b.txt"),
+            ("./a", "/workspace/a"),
+            ("workspace/a", "/workspace/a"),
+            ("/workspace/a", "/workspace/a"),
+            ("skills/pdf/x.py", "/skills/pdf/x.py"),
+            ("skillset/x", "/workspace/skillset/x"),
+            ("/data/x", "/data/x"),
+        ] {
+            assert_eq!(program_path(given), expected, "{given}");
+        }
     }
 
     #[test]

@@ -20,10 +20,6 @@ const LIMIT: Limit = Limit {
         ("skills-runtime::executor::run_plan::RunPlan", 3),
         ("skills-runtime::prompt_renderer::PromptRenderer", 4),
         ("skills-search::index::SearchIndex", 4),
-        ("skills-tools::catalog_tools::CatalogTools", 3),
-        ("skills-tools::file_tools::FileTools", 8),
-        ("skills-tools::run::ProgramTools", 9),
-        ("skills-tools::tool_set::ToolSet", 6),
     ],
     file: "xtask/src/tidy/impl_files.rs",
 };

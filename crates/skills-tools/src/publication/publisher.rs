@@ -5,29 +5,27 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use skills_runtime::discovery::{InactiveEntry, InactiveReason, Lookup};
-use skills_runtime::{Catalog, Entry, Library};
+use skills_runtime::{Catalog, Entry};
 
 use super::snapshot::{self, Capture, CaptureResult};
 use super::unpublished::UnpublishedReason;
 use super::{PublicationError, PublishedContent, PublishedSkills, UnpublishedSkill};
-use crate::file_tools::FileTools;
 use crate::files::read::sha256;
+use crate::virtual_files::VirtualFiles;
 
 /// Maximum length of the name of a published skill.
 const MAX_NAME_CHARS: usize = 64;
 
 /// Publishes skills. Caches digests but no contents, and evicts removed skills.
 pub(crate) struct Publisher {
-    library: Library,
-    files: Arc<FileTools>,
+    files: Arc<VirtualFiles>,
     /// Cached captures by skill directory.
     captures: Mutex<HashMap<PathBuf, Arc<Capture>>>,
 }
 
 impl Publisher {
-    pub(crate) fn new(library: Library, files: Arc<FileTools>) -> Self {
+    pub(crate) fn new(files: Arc<VirtualFiles>) -> Self {
         Self {
-            library,
             files,
             captures: Mutex::default(),
         }
@@ -141,7 +139,7 @@ impl Publisher {
 
     /// Checks the requirements that are known from the catalog.
     fn check_eligible(&self, entry: &Entry) -> Result<(), UnpublishedReason> {
-        let library = &self.library;
+        let library = self.files.runtime.library();
         if !library.is_model_invocable(entry) {
             return Err(if library.is_user_invocable(entry) {
                 UnpublishedReason::UserOnly

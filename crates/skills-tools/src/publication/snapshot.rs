@@ -14,11 +14,11 @@ use skills_runtime::{Entry, holds_key_by_content};
 use super::field_rules::check_fields;
 use super::unpublished::UnpublishedReason;
 use super::{MAX_BYTES, MAX_FILES, PublishedFile, PublishedSkill};
-use crate::file_tools::FileTools;
 use crate::files::media::{ContentKind, media_type};
 use crate::files::open::{self, OpenedFile};
 use crate::files::read::sha256;
 use crate::files::sensitive::is_key_file;
+use crate::virtual_files::VirtualFiles;
 use crate::virtual_path::invalid_part_reason;
 
 /// Number of attempts to capture a skill that changes concurrently.
@@ -43,7 +43,7 @@ impl Capture {
     /// repeated.
     pub(crate) fn new(
         entry: &Entry,
-        tools: &FileTools,
+        tools: &VirtualFiles,
         previous: Option<&Arc<Self>>,
     ) -> Result<Arc<Self>, UnpublishedReason> {
         let name = entry.name().as_str();
@@ -167,7 +167,7 @@ fn read_exact(file: File, bytes: u64) -> std::io::Result<Vec<u8>> {
 
 fn build_snapshot(
     entry: &Entry,
-    tools: &FileTools,
+    tools: &VirtualFiles,
     files: &SkillFiles,
     listing: &StampedListing,
     previous: Option<&Capture>,
@@ -208,7 +208,7 @@ fn build_snapshot(
 /// Selects the published files. Fails if there are too many.
 fn select_files<'a>(
     entry: &Entry,
-    tools: &FileTools,
+    tools: &VirtualFiles,
     listing: &'a StampedListing,
 ) -> Result<Vec<&'a StampedFile>, UnpublishedReason> {
     // A partial skill could miss the file that restricts or explains the others.

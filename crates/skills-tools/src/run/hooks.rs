@@ -3,11 +3,11 @@
 use serde_json::{Map, Value};
 use skills_runtime::{
     AgentEvent, Entry, ErrorKind, ExecutionStatus, HookDecision, HookOptions, HookRun, Workspace,
+    shell_quote,
 };
 
-use super::named_skills::NamedSkills;
-use super::{ProgramTools, Remedy};
-use crate::path_map::PathMap;
+use super::visible_dirs::VisibleDirs;
+use super::{ProgramRunner, Remedy};
 use crate::sanitize::strip_terminal_escapes;
 use crate::{CallContext, ToolError, ToolErrorCode, ToolOutput};
 
@@ -42,22 +42,22 @@ pub(crate) struct HookedCall {
     pub(crate) skills: Vec<Entry>,
 }
 
-impl ProgramTools {
+impl HookedCall {
     /// Runs the hooks before a call.
     ///
     /// # Errors
     /// Fails if a hook blocks the call.
-    pub(crate) async fn run_hooks_before(
+    pub(crate) async fn run_before(
         &self,
-        call: &HookedCall,
+        programs: &ProgramRunner,
         context: &CallContext,
     ) -> Result<(), ToolError> {
         let event = AgentEvent::PreToolUse {
-            tool: call.tool.to_owned(),
-            input: Value::Object(call.input.clone()),
+            tool: self.tool.to_owned(),
+            input: Value::Object(self.input.clone()),
         };
-        for skill in &call.skills {
-            let result = self.run_hooks(skill, call, &event, context).await?;
+        for skill in &self.skills {
+            let result = self.run(programs, skill, &event, context).await?;
             let (what, reason) = match result.decision {
                 HookDecision::Block { reason } => ("blocked by a hook", reason),
                 HookDecision::Ask { reason } => (
@@ -66,7 +66,7 @@ impl ProgramTools {
                 ),
                 _ => continue,
             };
-            let (name, reason) = (skill.name(), self.reason_text(skill, &reason)?);
+            let (name, reason) = (skill.name(), reason_text(programs, skill, &reason)?);
             let error = ToolErrorCode::DeniedByPolicy.error(format!(
                 "{what} of skill `{name}`, so nothing ran: {reason}"
             ));
@@ -74,7 +74,7 @@ impl ProgramTools {
                 .runs
                 .iter()
                 .any(is_denied)
-                .then(|| self.approve_hooks(skill));
+                .then(|| approve_hooks(programs, skill));
             return Err(remedy
                 .flatten()
                 .into_iter()
@@ -88,34 +88,37 @@ impl ProgramTools {
     ///
     /// # Errors
     /// Fails if the hooks of a skill cannot be read.
-    pub(crate) async fn run_hooks_after(
+    pub(crate) async fn run_after(
         &self,
-        call: &HookedCall,
+        programs: &ProgramRunner,
         mut output: ToolOutput,
         context: &CallContext,
     ) -> Result<ToolOutput, ToolError> {
         let event = AgentEvent::PostToolUse {
-            tool: call.tool.to_owned(),
-            input: Value::Object(call.input.clone()),
+            tool: self.tool.to_owned(),
+            input: Value::Object(self.input.clone()),
             output: output.structured.clone(),
         };
-        for skill in &call.skills {
-            let result = self.run_hooks(skill, call, &event, context).await?;
+        for skill in &self.skills {
+            let result = self.run(programs, skill, &event, context).await?;
             let name = skill.name();
             for run in &result.runs {
                 let Some(failure) = failure(run) else {
                     continue;
                 };
-                let command = self.reason_text(skill, &run.command)?;
-                let failure = self.reason_text(skill, &failure)?;
+                let command = reason_text(programs, skill, &run.command)?;
+                let failure = reason_text(programs, skill, &failure)?;
                 let line = format!("Hook: `{command}` of skill `{name}` did not run: {failure}");
                 output.add_own_line(&line);
-                if let Some(remedy) = is_denied(run).then(|| self.approve_hooks(skill)).flatten() {
+                if let Some(remedy) = is_denied(run)
+                    .then(|| approve_hooks(programs, skill))
+                    .flatten()
+                {
                     output.add_own_line(&format!("Hint: {remedy}"));
                 }
             }
             if let HookDecision::Block { reason } | HookDecision::Ask { reason } = result.decision {
-                let reason = self.reason_text(skill, &reason)?;
+                let reason = reason_text(programs, skill, &reason)?;
                 let message = format!(
                     "the tool ran, and a hook of skill `{name}` objects to its result: {reason}"
                 );
@@ -125,26 +128,27 @@ impl ProgramTools {
         Ok(output)
     }
 
-    async fn run_hooks(
+    async fn run(
         &self,
+        programs: &ProgramRunner,
         skill: &Entry,
-        call: &HookedCall,
         event: &AgentEvent,
         context: &CallContext,
     ) -> Result<skills_runtime::HookReport, ToolError> {
-        let visible_dirs = self.visible_dirs(Some(skill), &NamedSkills::default())?;
+        let files = &programs.files;
+        let visible_dirs = VisibleDirs::new(files, Some(skill), [])?;
         let mut options = HookOptions {
-            tool_aliases: call.aliases.clone(),
+            tool_aliases: self.aliases.clone(),
             // Never asked: a call that asks its user must not have run anything, and a question for
             // each call of a tool would be answered without reading it.
-            execution: self.base_options(&context.clone().without_approver()),
+            execution: programs.base_options(&context.clone().without_approver()),
         };
         visible_dirs.add_to(&mut options.execution);
-        if let Some(workspace) = self.files.workspace() {
+        if let Some(workspace) = files.mounts.workspace() {
             options.execution.workspace = Workspace::Directory(workspace.path.clone());
         }
         let directory = skill.directory().to_string_lossy();
-        match self.runtime.run_hooks(&directory, event, &options).await {
+        match files.runtime.run_hooks(&directory, event, &options).await {
             Ok(report) => Ok(report),
             Err(error) => {
                 let (name, path_map) = (skill.name(), visible_dirs.path_map());
@@ -159,27 +163,25 @@ impl ProgramTools {
             }
         }
     }
+}
 
-    fn approve_hooks(&self, skill: &Entry) -> Option<String> {
-        self.remedies.describe(&Remedy::ApproveHooks {
-            skill: skill.name().to_string(),
-        })
-    }
+fn approve_hooks(programs: &ProgramRunner, skill: &Entry) -> Option<String> {
+    programs.remedies.describe(&Remedy::ApproveHooks {
+        skill: skill.name().to_string(),
+    })
+}
 
-    /// Returns text of a hook on one line, without terminal sequences and host paths, truncated to the
-    /// limit.
-    fn reason_text(&self, skill: &Entry, text: &str) -> Result<String, ToolError> {
-        let path_map: PathMap = self
-            .visible_dirs(Some(skill), &NamedSkills::default())?
-            .path_map();
-        let text = path_map.replace_in(&strip_terminal_escapes(text));
-        let lines = text.lines().map(str::trim);
-        let text = lines.collect::<Vec<_>>().join(" ");
-        Ok(match text.char_indices().nth(MAX_REASON_CHARS) {
-            None => text,
-            Some((end, _)) => format!("{}…", &text[..end]),
-        })
-    }
+/// Returns text of a hook on one line, without terminal sequences and host paths, truncated to the
+/// limit.
+fn reason_text(programs: &ProgramRunner, skill: &Entry, text: &str) -> Result<String, ToolError> {
+    let path_map = VisibleDirs::new(&programs.files, Some(skill), [])?.path_map();
+    let text = path_map.replace_in(&strip_terminal_escapes(text));
+    let lines = text.lines().map(str::trim);
+    let text = lines.collect::<Vec<_>>().join(" ");
+    Ok(match text.char_indices().nth(MAX_REASON_CHARS) {
+        None => text,
+        Some((end, _)) => format!("{}…", &text[..end]),
+    })
 }
 
 /// Returns true if a hook did not run because it is not approved.
@@ -193,5 +195,25 @@ fn failure(run: &HookRun) -> Option<String> {
         Ok(ExecutionStatus::PermissionDenied { denial }) => Some(denial.to_string()),
         Ok(_) => None,
         Err(reason) => Some(reason.clone()),
+    }
+}
+
+/// Returns words as a command for a shell.
+pub(crate) fn command_text(words: &[String]) -> String {
+    let words: Vec<String> = words.iter().map(|word| shell_quote(word)).collect();
+    words.join(" ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn words_are_quoted_for_a_shell() {
+        let words = ["scripts/x.py", "", "it's", "--a=b", "c d"].map(str::to_owned);
+        assert_eq!(
+            command_text(&words),
+            r"scripts/x.py '' 'it'\''s' --a=b 'c d'"
+        );
     }
 }

@@ -3,30 +3,29 @@
 use std::path::Path;
 
 use skills_runtime::prompt::{CommandLine, UseKind};
-use skills_runtime::{CallContext, Entry, HostCommand};
+use skills_runtime::{CallContext, Entry, HostCommand, SkillRuntime};
 
-use super::ProgramTools;
 use super::visible_dirs::VisibleDirs;
 
 /// The skills that a command uses; none by default.
 #[derive(Default)]
-pub(super) struct ImplicitUses(Vec<(Entry, UseKind)>);
+pub(crate) struct ImplicitUses(Vec<(Entry, UseKind)>);
 
-impl ProgramTools {
+impl ImplicitUses {
     /// Returns the skills whose instructions a command reads or whose scripts it runs; none if uses
     /// are not recorded. Virtual paths in the command count as the directories that they stand for.
-    pub(super) fn implicit_uses(
-        &self,
+    pub(super) fn detect(
+        runtime: &SkillRuntime,
         command: &HostCommand,
         args: &[String],
         directory: &Path,
         visible_dirs: &VisibleDirs,
-    ) -> ImplicitUses {
-        if !self.runtime.library().usage().is_enabled() {
-            return ImplicitUses::default();
+    ) -> Self {
+        if !runtime.library().usage().is_enabled() {
+            return Self::default();
         }
         let paths = visible_dirs.host_path_map();
-        let index = self.runtime.prompt().implicit_index();
+        let index = runtime.prompt().implicit_index();
         let uses = match command {
             HostCommand::Shell(text) => {
                 index.detect(CommandLine::Shell(&paths.replace_in(text)), directory)
@@ -39,13 +38,13 @@ impl ProgramTools {
             _ => Vec::new(),
         };
         let owned = uses.iter().map(|one| (one.entry.clone(), one.kind));
-        ImplicitUses(owned.collect())
+        Self(owned.collect())
     }
 
     /// Records the skills that a command has used, after it ran.
-    pub(super) fn record_implicit_uses(&self, uses: &ImplicitUses, context: &CallContext) {
-        let usage = self.runtime.library().usage();
-        for (entry, kind) in &uses.0 {
+    pub(crate) fn record(&self, runtime: &SkillRuntime, context: &CallContext) {
+        let usage = runtime.library().usage();
+        for (entry, kind) in &self.0 {
             usage.record_implicit(entry, *kind, context.session_id());
         }
     }

@@ -7,8 +7,10 @@ use skills_runtime::{Entry, RunTarget};
 
 use super::command_line::CommandLine;
 use super::skill_program::{find_skill_program, program_index};
-use super::{ProgramTools, RunnableSkill};
+use super::visible_dirs::VisibleDirs;
+use super::{ProgramRunner, RunnableSkill};
 use crate::path_map::{PathMap, find_path};
+use crate::virtual_files::VirtualFiles;
 use crate::virtual_path::escape_for_display;
 use crate::{ToolError, ToolErrorCode};
 
@@ -26,8 +28,8 @@ const EXPANSIONS: [char; 5] = ['*', '?', '[', '{', '$'];
 /// The skills that a command names by `/skills/NAME` or the path of their directory, other than the
 /// one that it runs for. The command gets their files, so that it works as a model writes it.
 #[derive(Default)]
-pub(super) struct NamedSkills {
-    pub(super) skills: Vec<RunnableSkill>,
+pub(crate) struct NamedSkills {
+    skills: Vec<RunnableSkill>,
     invisible: Vec<Invisible>,
 }
 
@@ -39,51 +41,57 @@ struct Invisible {
     matters_on_failure_only: bool,
 }
 
-impl ProgramTools {
-    /// Makes the path of the program that a command starts absolute, if it is one such as
-    /// `skills/pdf/scripts/fill.py`, which the file tools accept too, and the workspace has no
-    /// `skills`. Arguments stay as they are: they can be any text.
-    pub(super) fn with_absolute_program(&self, command: CommandLine) -> CommandLine {
-        let CommandLine::Argv(mut words) = command else {
-            return command;
-        };
-        let is_relative =
-            |word: &String| word.starts_with("skills/") && !self.is_in_workspace("skills");
-        let program = program_index(&words).and_then(|index| words.get_mut(index));
-        if let Some(word) = program.filter(|word| is_relative(word)) {
-            word.insert(0, '/');
-        }
-        CommandLine::Argv(words)
+/// Makes the path of the program that a command starts absolute, if it is one such as
+/// `skills/pdf/scripts/fill.py`, which the file tools accept too, and the workspace has no
+/// `skills`. Arguments stay as they are: they can be any text.
+pub(crate) fn with_absolute_program(files: &VirtualFiles, command: CommandLine) -> CommandLine {
+    let CommandLine::Argv(mut words) = command else {
+        return command;
+    };
+    let is_relative =
+        |word: &String| word.starts_with("skills/") && !is_in_workspace(files, "skills");
+    let program = program_index(&words).and_then(|index| words.get_mut(index));
+    if let Some(word) = program.filter(|word| is_relative(word)) {
+        word.insert(0, '/');
     }
+    CommandLine::Argv(words)
+}
 
-    /// Returns the skill whose program a command starts by its path; `None` if the command is invalid
-    /// or starts no program of a skill.
-    pub(crate) fn skill_of_command(&self, command: &str) -> Option<Entry> {
-        let command = self.with_absolute_program(CommandLine::parse(command).ok()?);
-        let mut named = self.find_named_skills(&command, None);
-        let path_map = self.visible_dirs(None, &named).ok()?.path_map();
-        let (skill, _, _) = named.take_program(&command, &path_map)?;
-        Some(skill.entry)
-    }
+/// Returns the skill whose program a command starts by its path; `None` if the command is invalid
+/// or starts no program of a skill.
+pub(crate) fn skill_of_command(programs: &ProgramRunner, command: &str) -> Option<Entry> {
+    let files = &programs.files;
+    let command = with_absolute_program(files, CommandLine::parse(command).ok()?);
+    let mut named = NamedSkills::find(programs, &command, None);
+    let visible_dirs = VisibleDirs::new(files, None, named.entries()).ok()?;
+    let (skill, _, _) = named.take_program(&command, &visible_dirs.path_map())?;
+    Some(skill.entry)
+}
 
+fn is_in_workspace(files: &VirtualFiles, name: &str) -> bool {
+    let workspace = files.mounts.workspace();
+    workspace.is_some_and(|mount| mount.directory.symlink_metadata(name).is_ok())
+}
+
+impl NamedSkills {
     /// Finds the skills that a command names. A skill in the workspace or in a mount is named by
     /// `/skills/NAME` only: its directory is visible anyway, with what it contains.
-    pub(super) fn find_named_skills(
-        &self,
+    pub(crate) fn find(
+        programs: &ProgramRunner,
         command: &CommandLine,
         own: Option<&Entry>,
-    ) -> NamedSkills {
+    ) -> Self {
         let texts = match command {
             CommandLine::Argv(words) => words.as_slice(),
             CommandLine::Shell(text) => std::slice::from_ref(text),
         };
-        let mut named = NamedSkills::default();
+        let mut named = Self::default();
         for text in texts.iter().filter(|text| text.contains('/')) {
-            self.add_by_virtual_path(text, &mut named);
-            self.add_by_host_path(text, &mut named);
+            named.add_by_virtual_path(programs, text);
+            named.add_by_host_path(programs, text);
         }
         if let CommandLine::Argv(words) = command {
-            self.add_relative_paths(words, &mut named);
+            named.add_relative_paths(&programs.files, words);
         }
         if let Some(own) = own {
             let skills = &mut named.skills;
@@ -93,16 +101,16 @@ impl ProgramTools {
     }
 
     /// Adds arguments such as `workspace/in.pdf`, which the file tools accept and programs do not.
-    fn add_relative_paths(&self, words: &[String], named: &mut NamedSkills) {
+    fn add_relative_paths(&mut self, files: &VirtualFiles, words: &[String]) {
         for word in words {
             let Some((first, _)) = word.split_once('/') else {
                 continue;
             };
             let is_virtual =
-                first == "workspace" && self.files.workspace().is_some() || first == "skills";
-            if is_virtual && !self.is_in_workspace(first) {
+                first == "workspace" && files.mounts.workspace().is_some() || first == "skills";
+            if is_virtual && !is_in_workspace(files, first) {
                 let word = escape_for_display(word);
-                named.reject(Invisible {
+                self.reject(Invisible {
                     reason: format!("use `/{word}`"),
                     path: word,
                     matters_on_failure_only: true,
@@ -111,38 +119,34 @@ impl ProgramTools {
         }
     }
 
-    fn is_in_workspace(&self, name: &str) -> bool {
-        let workspace = self.files.workspace();
-        workspace.is_some_and(|mount| mount.directory.symlink_metadata(name).is_ok())
-    }
-
-    fn add_by_virtual_path(&self, text: &str, named: &mut NamedSkills) {
+    fn add_by_virtual_path(&mut self, programs: &ProgramRunner, text: &str) {
         for at in find_path(text, SKILLS_DIR) {
             match skill_name(&text[at + SKILLS_DIR.len()..]) {
-                Some("") => named.reject(Invisible {
+                Some("") => self.reject(Invisible {
                     path: SKILLS_DIR.to_owned(),
                     reason: "list the skills with skills_ls".to_owned(),
                     matters_on_failure_only: true,
                 }),
-                Some(name) => self.add(name, named),
+                Some(name) => self.add(programs, name),
                 None => {}
             }
         }
     }
 
-    fn add_by_host_path(&self, text: &str, named: &mut NamedSkills) {
-        let catalog = self.runtime.library().catalog();
+    fn add_by_host_path(&mut self, programs: &ProgramRunner, text: &str) {
+        let files = &programs.files;
+        let catalog = files.runtime.library().catalog();
         let is_named = |entry: &Entry| {
             let directory = entry.directory().to_string_lossy();
-            find_path(text, &directory).next().is_some() && !self.is_in_mount(entry.directory())
+            find_path(text, &directory).next().is_some() && !is_in_mount(files, entry.directory())
         };
         for entry in catalog.entries().iter().filter(|entry| is_named(entry)) {
-            self.add(entry.name().as_str(), named);
+            self.add(programs, entry.name().as_str());
         }
         let inactive = catalog.inactive().iter();
         for inactive in inactive.filter(|inactive| is_named(inactive.entry())) {
             let name = inactive.entry().name();
-            named.reject(Invisible {
+            self.reject(Invisible {
                 path: format!("{SKILLS_DIR}/{name}"),
                 reason: format!("skill `{name}` is inactive: {}", inactive.reason().code()),
                 matters_on_failure_only: false,
@@ -151,16 +155,16 @@ impl ProgramTools {
     }
 
     /// Adds a skill, or why the command does not see it.
-    fn add(&self, name: &str, named: &mut NamedSkills) {
+    fn add(&mut self, programs: &ProgramRunner, name: &str) {
         let path = format!("{SKILLS_DIR}/{}", escape_for_display(name));
         // A command can repeat names, and contain thousands.
-        let is_known = named.entries().any(|entry| entry.name().as_str() == name)
-            || named.invisible.iter().any(|known| known.path == path);
-        if is_known || named.invisible.len() == MAX_INVISIBLE {
+        let is_known = self.entries().any(|entry| entry.name().as_str() == name)
+            || self.invisible.iter().any(|known| known.path == path);
+        if is_known || self.invisible.len() == MAX_INVISIBLE {
             return;
         }
-        let reason = match self.find_readable(name) {
-            Ok(skill) if named.skills.len() < MAX_NAMED => return named.skills.push(skill),
+        let reason = match find_readable(programs, name) {
+            Ok(skill) if self.skills.len() < MAX_NAMED => return self.skills.push(skill),
             Ok(_) => format!("the command names more than {MAX_NAMED} skills"),
             Err(ToolError {
                 message,
@@ -169,8 +173,8 @@ impl ProgramTools {
             }) => format!("{message}; {hint}"),
             Err(error) => error.message,
         };
-        let catalog = self.runtime.library().catalog();
-        named.reject(Invisible {
+        let catalog = programs.files.runtime.library().catalog();
+        self.reject(Invisible {
             path,
             reason,
             // A text such as `/skills/NAME` can be what the command prints.
@@ -178,23 +182,6 @@ impl ProgramTools {
         });
     }
 
-    /// Finds a skill whose files a command may see.
-    fn find_readable(&self, name: &str) -> Result<RunnableSkill, ToolError> {
-        let skill = self.find_runnable(name)?;
-        if self.files.hidden_dirs().contains(skill.entry.directory()) {
-            return Err(ToolErrorCode::PermissionDenied.error("hidden by the operator"));
-        }
-        Ok(skill)
-    }
-
-    fn is_in_mount(&self, directory: &Path) -> bool {
-        self.files
-            .mounts()
-            .any(|mount| directory.starts_with(&mount.path))
-    }
-}
-
-impl NamedSkills {
     fn reject(&mut self, invisible: Invisible) {
         let mut known = self.invisible.iter();
         let is_known = known.any(|known| known.path == invisible.path);
@@ -203,13 +190,13 @@ impl NamedSkills {
         }
     }
 
-    pub(super) fn entries(&self) -> impl Iterator<Item = &Entry> {
+    pub(crate) fn entries(&self) -> impl Iterator<Item = &Entry> {
         self.skills.iter().map(|skill| &skill.entry)
     }
 
     /// Takes the skill whose program the command starts by its path, alone or after its interpreter,
     /// with the program and its arguments. Such a command is a run of the skill.
-    pub(super) fn take_program(
+    pub(crate) fn take_program(
         &mut self,
         command: &CommandLine,
         path_map: &PathMap,
@@ -238,6 +225,26 @@ impl NamedSkills {
             .filter(move |invisible| !is_success || !invisible.matters_on_failure_only)
             .map(|invisible| invisible_line(&invisible.path, &invisible.reason))
     }
+}
+
+/// Finds a skill whose files a command may see.
+fn find_readable(programs: &ProgramRunner, name: &str) -> Result<RunnableSkill, ToolError> {
+    let skill = programs.find_runnable(name)?;
+    if programs
+        .files
+        .hidden_dirs()
+        .contains(skill.entry.directory())
+    {
+        return Err(ToolErrorCode::PermissionDenied.error("hidden by the operator"));
+    }
+    Ok(skill)
+}
+
+fn is_in_mount(files: &VirtualFiles, directory: &Path) -> bool {
+    files
+        .mounts
+        .all_mounts()
+        .any(|mount| directory.starts_with(&mount.path))
 }
 
 /// Returns the line for a path that a command names and does not see.

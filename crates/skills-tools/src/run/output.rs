@@ -157,7 +157,7 @@ impl ProgramOutput {
 
     /// Returns the words about the run: how it ended, unless it succeeded, and the explanation.
     /// Each is one line, also if it quotes the program.
-    pub(super) fn own_text(&self, ending: Option<&str>) -> String {
+    pub(crate) fn own_text(&self, ending: Option<&str>) -> String {
         let ending = ending.map(|line| escape_invisible(line).into_owned());
         let lines = ending.iter().chain(&self.explanation).map(String::as_str);
         lines.collect::<Vec<_>>().join("\n")
@@ -196,7 +196,7 @@ impl ProgramOutput {
     }
 
     /// Builds a result from the words about the run and what the program printed.
-    pub(super) fn into_result(
+    pub(crate) fn into_result(
         self,
         own_text: String,
         printed: String,

@@ -38,7 +38,7 @@ const LAUNCHER_VALUES: [&str; 5] = ["--extra", "--group", "--python", "-p", "--w
 
 /// Finds the script or module of the skill that a command line starts, if there is one, and returns
 /// it with its arguments.
-pub(super) fn find_skill_program<'a>(
+pub(crate) fn find_skill_program<'a>(
     skill: &RunnableSkill,
     words: &'a [String],
 ) -> Option<(RunTarget, &'a [String])> {
@@ -68,7 +68,7 @@ pub(super) fn find_skill_program<'a>(
 
 /// Returns the command that a launcher runs, or the whole command line without one, or with an option
 /// that does more than select an environment.
-pub(super) fn without_launcher(words: &[String]) -> &[String] {
+pub(crate) fn without_launcher(words: &[String]) -> &[String] {
     let [program, verb, rest @ ..] = words else {
         return words;
     };
@@ -96,7 +96,7 @@ pub(super) fn without_launcher(words: &[String]) -> &[String] {
 
 /// Returns which word of a command is the program that it starts: the first, or the one after a
 /// launcher and an interpreter.
-pub(super) fn program_index(words: &[String]) -> Option<usize> {
+pub(crate) fn program_index(words: &[String]) -> Option<usize> {
     let command = without_launcher(words);
     let launcher = words.len() - command.len();
     let (first, rest) = command.split_first()?;
@@ -141,7 +141,7 @@ fn find_python_module<'a>(
 
 /// Returns the path of a file in the skill, as the directory spells it. Symlinks and hidden files
 /// are not found: use the name of the target.
-pub(super) fn find_in_skill(files: &SkillFiles, skill: &str, word: &str) -> Option<String> {
+pub(crate) fn find_in_skill(files: &SkillFiles, skill: &str, word: &str) -> Option<String> {
     let path = word
         .strip_prefix(&format!("/skills/{skill}/"))
         .or_else(|| word.strip_prefix(&format!("skills/{skill}/")));

@@ -5,13 +5,12 @@ use std::path::{Path, PathBuf};
 use skills_runtime::policy::Access;
 use skills_runtime::{Entry, ExecutionOptions};
 
-use super::ProgramTools;
-use super::named_skills::NamedSkills;
 use crate::ToolError;
 use crate::path_map::PathMap;
+use crate::virtual_files::VirtualFiles;
 
 /// The directories that a program works on, with their virtual names.
-pub(super) struct VisibleDirs {
+pub(crate) struct VisibleDirs {
     dirs: Vec<VisibleDir>,
 }
 
@@ -31,19 +30,19 @@ enum DirKind {
     Mount(Access),
 }
 
-impl ProgramTools {
+impl VisibleDirs {
     /// Returns the workspace, the mounts, the skill of the program, and the skills that its command
     /// names.
     ///
     /// # Errors
     /// Fails if the directory of a mount was replaced.
-    pub(super) fn visible_dirs(
-        &self,
+    pub(crate) fn new<'a>(
+        files: &VirtualFiles,
         entry: Option<&Entry>,
-        named: &NamedSkills,
-    ) -> Result<VisibleDirs, ToolError> {
+        named: impl IntoIterator<Item = &'a Entry>,
+    ) -> Result<Self, ToolError> {
         // Sandboxes mount by path, and the path could lead elsewhere by now.
-        self.files.check_mounts_unchanged()?;
+        files.check_mounts_unchanged()?;
         let of_skill = |entry: &Entry, kind| VisibleDir {
             alias: format!("/skills/{}", entry.name()),
             host_path: entry.directory().to_owned(),
@@ -51,22 +50,20 @@ impl ProgramTools {
         };
         let own = entry.map(|entry| of_skill(entry, DirKind::OwnSkill));
         let named = named
-            .entries()
+            .into_iter()
             .map(|entry| of_skill(entry, DirKind::NamedSkill));
-        let mounts = self.files.mounts().map(|mount| VisibleDir {
+        let mounts = files.mounts.all_mounts().map(|mount| VisibleDir {
             alias: format!("/{}", mount.name),
             host_path: mount.path.clone(),
             kind: DirKind::Mount(mount.access),
         });
-        Ok(VisibleDirs {
+        Ok(Self {
             dirs: own.into_iter().chain(named).chain(mounts).collect(),
         })
     }
-}
 
-impl VisibleDirs {
     /// Adds the directories and their aliases to the options of a run.
-    pub(super) fn add_to(&self, options: &mut ExecutionOptions) {
+    pub(crate) fn add_to(&self, options: &mut ExecutionOptions) {
         for dir in &self.dirs {
             match dir.kind {
                 DirKind::OwnSkill => {}
@@ -85,21 +82,21 @@ impl VisibleDirs {
     }
 
     /// Returns the mapping of host paths to virtual paths.
-    pub(super) fn path_map(&self) -> PathMap {
+    pub(crate) fn path_map(&self) -> PathMap {
         self.dirs.iter().fold(PathMap::default(), |map, dir| {
             map.add(&dir.host_path, &dir.alias)
         })
     }
 
     /// Returns the mapping of virtual paths to host paths.
-    pub(super) fn host_path_map(&self) -> PathMap {
+    pub(crate) fn host_path_map(&self) -> PathMap {
         self.dirs.iter().fold(PathMap::default(), |map, dir| {
             map.add(Path::new(&dir.alias), dir.host_path.to_string_lossy())
         })
     }
 
     /// Returns the innermost directory that contains a path of the host.
-    pub(super) fn enclosing(&self, path: &Path) -> Option<&Path> {
+    pub(crate) fn enclosing(&self, path: &Path) -> Option<&Path> {
         let directories = self.dirs.iter().map(|dir| dir.host_path.as_path());
         directories
             .filter(|directory| path.starts_with(directory))
@@ -107,7 +104,7 @@ impl VisibleDirs {
     }
 
     #[cfg(test)]
-    pub(super) fn of_mount(alias: &str, path: &Path, access: Access) -> Self {
+    pub(crate) fn of_mount(alias: &str, path: &Path, access: Access) -> Self {
         Self {
             dirs: vec![VisibleDir {
                 alias: alias.to_owned(),
@@ -118,7 +115,7 @@ impl VisibleDirs {
     }
 
     /// Returns the virtual path of a directory.
-    pub(super) fn display_name(&self, host: &Path) -> Option<&str> {
+    pub(crate) fn display_name(&self, host: &Path) -> Option<&str> {
         self.dirs
             .iter()
             .find(|dir| dir.host_path == host)

@@ -7,15 +7,13 @@ use skills_runtime::{Root, SkillRuntime};
 
 use super::hooks::ActiveSkills;
 use super::{Inner, ToolSet};
-use crate::builtin::{BuiltinKind, builtin_tools};
-use crate::catalog_tools::CatalogTools;
-use crate::file_tools::FileTools;
 use crate::folded_paths::canonicalize_existing;
 use crate::mount::{Access, MountTable};
 use crate::overrides::OverrideStore;
 use crate::publication::Publisher;
 use crate::registry::ScriptScanner;
-use crate::run::{HookMode, ProgramOptions, ProgramTools, Remedies, Remedy, SessionDirectories};
+use crate::run::{HookMode, ProgramOptions, ProgramRunner, Remedies, Remedy, SessionDirectories};
+use crate::virtual_files::VirtualFiles;
 use crate::{DefaultScriptState, Mount, MountError, SkillWrites, ToolGroup};
 
 /// Configures and builds a [`ToolSet`].
@@ -210,48 +208,27 @@ impl ToolSetBuilder {
     pub fn build(mut self) -> Result<ToolSet, ToolSetBuildError> {
         let table = MountTable::new(self.workspace.take(), std::mem::take(&mut self.mounts))
             .map_err(Repr::from)?;
-        check_directories(
-            &self.runtime,
-            self.drafts_dir.as_deref(),
-            self.skill_writes,
-            &table,
-        )?;
-        let mut files = FileTools::new(self.runtime.clone(), table);
-        files.drafts_dir = self.drafts_dir;
-        files.protected_paths = self.protected_paths;
-        files.skill_writes = self.skill_writes;
-        files.is_create_listed = builtin_tools(&self.groups)
-            .iter()
-            .any(|tool| tool.kind == BuiltinKind::Create);
-        let files = Arc::new(files);
-        let overrides = Arc::new(self.overrides);
-        let program_tools = Arc::new(ProgramTools {
-            runtime: self.runtime.clone(),
-            files: Arc::clone(&files),
-            overrides: Arc::clone(&overrides),
+        let files = VirtualFiles {
+            groups: self.groups,
+            drafts_dir: self.drafts_dir,
+            protected_paths: self.protected_paths,
+            skill_writes: self.skill_writes,
+            ..VirtualFiles::new(self.runtime.clone(), table)
+        };
+        check_directories(&files)?;
+        let programs = ProgramRunner {
+            files: Arc::new(files),
+            overrides: Arc::new(self.overrides),
             default_script_state: self.default_script_state,
             sessions: Arc::<SessionDirectories>::default(),
             options: self.program_options,
             remedies: self.remedies,
-        });
-        let script_scanner = Arc::new(ScriptScanner::new(self.runtime.library().clone()));
-        let catalog_tools = CatalogTools {
-            runtime: self.runtime.clone(),
-            files: Arc::clone(&files),
-            groups: self.groups.clone(),
         };
-        let publisher = Publisher::new(self.runtime.library().clone(), Arc::clone(&files));
         Ok(ToolSet {
             inner: Arc::new(Inner {
-                runtime: self.runtime,
-                files,
-                catalog_tools,
-                publisher,
-                program_tools,
-                script_scanner,
-                overrides,
-                default_script_state: self.default_script_state,
-                groups: self.groups,
+                publisher: Publisher::new(Arc::clone(&programs.files)),
+                programs,
+                script_scanner: Arc::new(ScriptScanner::new(self.runtime.library().clone())),
                 hooks: self.hooks,
                 active_skills: Arc::<ActiveSkills>::default(),
             }),
@@ -260,32 +237,29 @@ impl ToolSetBuilder {
 }
 
 /// Rejects a configuration with which writes would bypass a restriction.
-pub(super) fn check_directories(
-    runtime: &SkillRuntime,
-    drafts_dir: Option<&Path>,
-    skill_writes: SkillWrites,
-    table: &MountTable,
-) -> Result<(), ToolSetBuildError> {
+pub(super) fn check_directories(files: &VirtualFiles) -> Result<(), ToolSetBuildError> {
+    let runtime = &files.runtime;
     let trusted = canonical_roots(runtime, Root::is_trusted);
     // Checked once here, since the configuration of a tool set cannot change later.
-    if let Some(drafts) = drafts_dir.map(canonicalize_existing) {
+    if let Some(drafts) = files.drafts_dir.as_deref().map(canonicalize_existing) {
         let untrusted = canonical_roots(runtime, |root| !root.is_trusted());
-        check_drafts_not_mounted(&drafts, table)?;
+        check_drafts_not_mounted(&drafts, files)?;
         check_drafts_root(&drafts, &trusted, &untrusted)?;
     }
-    if skill_writes != SkillWrites::All {
-        check_trusted_roots_not_writable(&trusted, table)?;
+    if files.skill_writes != SkillWrites::All {
+        check_trusted_roots_not_writable(&trusted, files)?;
     }
     for directory in runtime.executor().copy_directories() {
-        check_scratch_not_mounted(&canonicalize_existing(directory), table)?;
+        check_scratch_not_mounted(&canonicalize_existing(directory), files)?;
     }
     Ok(())
 }
 
 /// Rejects mounts in the drafts directory: writing drafts as plain files would bypass the validation
 /// of `SKILL.md`. A drafts directory in a mount is protected instead.
-fn check_drafts_not_mounted(drafts: &Path, table: &MountTable) -> Result<(), Repr> {
-    match table
+fn check_drafts_not_mounted(drafts: &Path, files: &VirtualFiles) -> Result<(), Repr> {
+    match files
+        .mounts
         .all_mounts()
         .find(|mount| mount.path.starts_with(drafts))
     {
@@ -337,8 +311,9 @@ fn check_drafts_root(
 
 /// Rejects a writable mount in a trusted root, through which active skills could be written. A root
 /// in a mount is protected instead; programs cannot write to roots anyway.
-fn check_trusted_roots_not_writable(trusted: &[PathBuf], table: &MountTable) -> Result<(), Repr> {
-    for mount in table
+fn check_trusted_roots_not_writable(trusted: &[PathBuf], files: &VirtualFiles) -> Result<(), Repr> {
+    for mount in files
+        .mounts
         .all_mounts()
         .filter(|mount| mount.access == Access::ReadWrite)
     {
@@ -354,8 +329,9 @@ fn check_trusted_roots_not_writable(trusted: &[PathBuf], table: &MountTable) -> 
 
 /// Rejects a mount that contains the scratch directory: private copies that run could be changed,
 /// or those of others be read.
-fn check_scratch_not_mounted(scratch: &Path, table: &MountTable) -> Result<(), Repr> {
-    match table
+fn check_scratch_not_mounted(scratch: &Path, files: &VirtualFiles) -> Result<(), Repr> {
+    match files
+        .mounts
         .all_mounts()
         .find(|mount| scratch.starts_with(&mount.path))
     {

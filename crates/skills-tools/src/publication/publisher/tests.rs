@@ -42,9 +42,9 @@ impl Fixture {
         let runtime = SkillRuntime::builder()
             .root(Root::new(directory.path(), Scope::Custom))
             .build();
-        let files = Arc::new(FileTools::new(runtime.clone(), MountTable::default()));
+        let files = Arc::new(VirtualFiles::new(runtime, MountTable::default()));
         Self {
-            publisher: Publisher::new(runtime.library().clone(), files),
+            publisher: Publisher::new(files),
             directory,
         }
     }
@@ -66,8 +66,8 @@ impl Fixture {
     }
 
     fn catalog(&self) -> Arc<Catalog> {
-        self.publisher.library.discover_skills();
-        self.publisher.library.catalog()
+        self.publisher.files.runtime.library().discover_skills();
+        self.publisher.files.runtime.library().catalog()
     }
 }
 

@@ -287,16 +287,11 @@ fn only_a_linked_manifest_may_be_outside_of_a_skill() {
         .unwrap();
     let root =
         Root::new(path.join("links"), Scope::Repo).skill_file_symlinks(SkillFileSymlinks::Follow);
-    let tools = FileTools::new(
+    let files = VirtualFiles::new(
         SkillRuntime::builder().root(root).build(),
         MountTable::default(),
     );
-    let read = |path: &str| {
-        tools.read(
-            &serde_json::from_value(json!({"path": path})).unwrap(),
-            None,
-        )
-    };
+    let read = |path: &str| call(&skills_read::TOOL, &files, json!({"path": path}));
     assert_eq!(read("skills/linked").unwrap().text(), text);
     assert_eq!(
         code(read("skills/linked/other.md")),

@@ -1,6 +1,6 @@
 //! `skills_ls`: lists a directory or the skills.
 
-mod skills;
+mod skill_list;
 
 use std::ffi::{OsStr, OsString};
 
@@ -9,13 +9,14 @@ use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::{FileTools, PathTarget, ResolvedPath};
 use crate::files::io_error;
 use crate::files::list::{self, EntryKind, HiddenFiles, ListRoot, ListedEntry, Page};
 use crate::schema;
-use crate::tool_definition::{Annotations, ToolDefinition};
+use crate::tool::{Call, FileCall, GuideStep, HookView, NameArgument, Tool, parse_arguments};
+use crate::tool_definition::Annotations;
+use crate::virtual_files::{PathTarget, ResolvedPath, VirtualFiles};
 use crate::virtual_path::VirtualPath;
-use crate::{ToolError, ToolErrorCode, ToolOutput};
+use crate::{ToolError, ToolErrorCode, ToolGroup, ToolOutput};
 
 const DEFAULT_LIMIT: usize = 200;
 const MAX_LIMIT: usize = 1000;
@@ -27,7 +28,7 @@ const MAX_TASK_CHARS: usize = 500;
 /// Arguments of `skills_ls`.
 #[derive(Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
-pub(crate) struct LsArguments {
+struct LsArguments {
     path: String,
     recursive: bool,
     depth: Option<usize>,
@@ -38,13 +39,14 @@ pub(crate) struct LsArguments {
     task: Option<String>,
 }
 
-pub(crate) fn definition() -> ToolDefinition {
-    ToolDefinition {
-        name: "skills_ls".to_owned(),
-        title: "List files".to_owned(),
-        description: "List files: by default of the workspace, with path `/skills/NAME` of a skill; `/skills` lists all skills."
-            .to_owned(),
-        input_schema: schema::input_schema(
+pub(crate) const TOOL: Tool = Tool {
+    name: "skills_ls",
+    groups: &[ToolGroup::Core, ToolGroup::Workspace],
+    title: "List files",
+    description: "List files: by default of the workspace, with path `/skills/NAME` of a skill; `/skills` lists all skills.",
+    annotations: Annotations::READ_ONLY,
+    input_schema: || {
+        schema::input_schema(
             json!({
                 "path": schema::path_schema(),
                 "recursive": {"type": "boolean", "description": "Include subdirectories."},
@@ -55,8 +57,10 @@ pub(crate) fn definition() -> ToolDefinition {
                 "task": {"type": "string", "maxLength": MAX_TASK_CHARS, "description": "With `/skills`: list the skills that fit this task first."},
             }),
             &[],
-        ),
-        output_schema: schema::output_schema(
+        )
+    },
+    output_schema: || {
+        schema::output_schema(
             json!({
                 "path": {"type": "string"},
                 "entries": {"type": "array", "items": {"type": "object", "properties": {
@@ -72,87 +76,90 @@ pub(crate) fn definition() -> ToolDefinition {
                 "truncated": {"type": "boolean", "description": "Whether the listing is incomplete: some entries are on no page."},
             }),
             &["path", "entries", "total", "next_cursor", "truncated"],
-        ),
-        annotations: Annotations::READ_ONLY,
+        )
+    },
+    name_argument: NameArgument::Text,
+    guide: &[(GuideStep::Find, "`skills_ls` on `/skills`")],
+    hooks: Some(HookView::new("LS")),
+    call: Call::Files(call),
+};
+
+/// Lists a directory, or the skills.
+pub(super) fn call(context: FileCall<'_>, arguments: Value) -> Result<ToolOutput, ToolError> {
+    let arguments: LsArguments = parse_arguments(arguments)?;
+    let limit = arguments.limit.unwrap_or(DEFAULT_LIMIT);
+    let depth = arguments.depth.unwrap_or(MAX_DEPTH);
+    // The schema has the same limits, but calls from Rust need not have been validated.
+    if !(1..=MAX_LIMIT).contains(&limit) || !(1..=MAX_DEPTH).contains(&depth) {
+        return Err(ToolErrorCode::InvalidArguments
+            .error("invalid `limit` or `depth`: expected 1 to 1000 and 1 to 8"));
+    }
+    match context
+        .files
+        .locate(&VirtualPath::parse(&arguments.path)?)?
+    {
+        PathTarget::SkillList => skill_list::list(context, &arguments, limit),
+        PathTarget::Path(_) if arguments.task.is_some() => {
+            Err(ToolErrorCode::InvalidArguments
+                .error("`task` orders skills: expected path `/skills`"))
+        }
+        PathTarget::Path(resolved) => list_path(context.files, &resolved, &arguments, depth, limit),
     }
 }
 
-impl FileTools {
-    /// Lists a directory, or the skills.
-    pub(crate) fn ls(
-        &self,
-        arguments: &LsArguments,
-        session: Option<&str>,
-    ) -> Result<ToolOutput, ToolError> {
-        let limit = arguments.limit.unwrap_or(DEFAULT_LIMIT);
-        let depth = arguments.depth.unwrap_or(MAX_DEPTH);
-        // The schema has the same limits, but calls from Rust need not have been validated.
-        if !(1..=MAX_LIMIT).contains(&limit) || !(1..=MAX_DEPTH).contains(&depth) {
-            return Err(ToolErrorCode::InvalidArguments
-                .error("invalid `limit` or `depth`: expected 1 to 1000 and 1 to 8"));
-        }
-        match self.locate(&VirtualPath::parse(&arguments.path)?)? {
-            PathTarget::SkillList => self.list_skills(arguments, limit, session),
-            PathTarget::Path(_) if arguments.task.is_some() => Err(ToolErrorCode::InvalidArguments
-                .error("`task` orders skills: expected path `/skills`")),
-            PathTarget::Path(resolved) => self.list(&resolved, arguments, depth, limit),
-        }
-    }
-
-    fn list(
-        &self,
-        resolved: &ResolvedPath,
-        arguments: &LsArguments,
-        depth: usize,
-        limit: usize,
-    ) -> Result<ToolOutput, ToolError> {
-        let display_path = resolved.display.as_str();
-        let (directory, canonical) =
-            self.open_directory(resolved)
-                .map_err(|error| match error.code {
-                    ToolErrorCode::NotADirectory => error.with_hint("read a file with skills_read"),
-                    ToolErrorCode::NotFound if error.hint.is_none() => {
-                        error.with_hint("list its parent directory with skills_ls")
-                    }
-                    _ => error,
-                })?;
-        let base = resolved.base_path();
-        // Only those below this directory, so that each entry is compared with few paths.
-        let hidden = self.hidden_dirs().within(&base);
-        let list_root = ListRoot {
-            root: &resolved.base_dir,
-            root_path: base,
-            hidden,
-            relative_path: canonical.iter().collect(),
-            directory: &directory,
-        };
-        let after = arguments.cursor.as_deref().map(decode_cursor).transpose()?;
-        let hidden_files = if arguments.show_hidden {
-            HiddenFiles::Include
-        } else {
-            HiddenFiles::Exclude
-        };
-        let page = if arguments.recursive {
-            list::list_recursive(
-                &list_root,
-                hidden_files,
-                depth,
-                after.as_deref(),
-                limit,
-                self.list_limits,
-            )
-        } else {
-            let after = after
-                .as_ref()
-                .and_then(|names| names.first())
-                .map(OsString::as_os_str);
-            let page =
-                list::list_directory(&list_root, hidden_files, after, limit, self.list_limits)
-                    .map_err(|error| io_error(&error, display_path))?;
-            page.ok_or_else(|| too_many_entries(display_path, self.list_limits.max_entries))?
-        };
-        Ok(page_output(display_path, &page))
-    }
+fn list_path(
+    files: &VirtualFiles,
+    resolved: &ResolvedPath,
+    arguments: &LsArguments,
+    depth: usize,
+    limit: usize,
+) -> Result<ToolOutput, ToolError> {
+    let display_path = resolved.display.as_str();
+    let (directory, canonical) =
+        files
+            .open_directory(resolved)
+            .map_err(|error| match error.code {
+                ToolErrorCode::NotADirectory => error.with_hint("read a file with skills_read"),
+                ToolErrorCode::NotFound if error.hint.is_none() => {
+                    error.with_hint("list its parent directory with skills_ls")
+                }
+                _ => error,
+            })?;
+    let base = resolved.base_path();
+    // Only those below this directory, so that each entry is compared with few paths.
+    let hidden = files.hidden_dirs().within(&base);
+    let list_root = ListRoot {
+        root: &resolved.base_dir,
+        root_path: base,
+        hidden,
+        relative_path: canonical.iter().collect(),
+        directory: &directory,
+    };
+    let after = arguments.cursor.as_deref().map(decode_cursor).transpose()?;
+    let hidden_files = if arguments.show_hidden {
+        HiddenFiles::Include
+    } else {
+        HiddenFiles::Exclude
+    };
+    let page = if arguments.recursive {
+        list::list_recursive(
+            &list_root,
+            hidden_files,
+            depth,
+            after.as_deref(),
+            limit,
+            files.list_limits,
+        )
+    } else {
+        let after = after
+            .as_ref()
+            .and_then(|names| names.first())
+            .map(OsString::as_os_str);
+        let page = list::list_directory(&list_root, hidden_files, after, limit, files.list_limits)
+            .map_err(|error| io_error(&error, display_path))?;
+        page.ok_or_else(|| too_many_entries(display_path, files.list_limits.max_entries))?
+    };
+    Ok(page_output(display_path, &page))
 }
 
 fn too_many_entries(display_path: &str, limit: usize) -> ToolError {

@@ -5,11 +5,11 @@ use serde_json::{Value, json};
 use skills_runtime::Entry;
 use skills_runtime::ledger::Activity;
 
-use super::CatalogTools;
 use crate::sanitize::short_description;
 use crate::schema;
-use crate::tool_definition::{Annotations, ToolDefinition};
-use crate::{ToolError, ToolOutput};
+use crate::tool::{Call, FileCall, GuideStep, NameArgument, Tool, parse_arguments};
+use crate::tool_definition::Annotations;
+use crate::{ToolError, ToolGroup, ToolOutput};
 
 const DEFAULT_LIMIT: usize = 10;
 const MAX_LIMIT: usize = 100;
@@ -21,7 +21,7 @@ const MAX_RECORDED: usize = 5;
 /// Arguments of `search_skills`.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(crate) struct SearchArguments {
+struct SearchArguments {
     #[serde(default)]
     query: String,
     limit: Option<usize>,
@@ -35,21 +35,24 @@ impl SearchArguments {
     }
 }
 
-pub(crate) fn definition() -> ToolDefinition {
-    ToolDefinition {
-        name: "search_skills".to_owned(),
-        title: "Search skills".to_owned(),
-        description: "Find skills: instructions, files and programs for one kind of task. Search before you do specialized work by other means. Best match first; an empty query lists all."
-            .to_owned(),
-        input_schema: schema::input_schema(
+pub(crate) const TOOL: Tool = Tool {
+    name: "search_skills",
+    groups: &[ToolGroup::Core, ToolGroup::Catalog],
+    title: "Search skills",
+    description: "Find skills: instructions, files and programs for one kind of task. Search before you do specialized work by other means. Best match first; an empty query lists all.",
+    annotations: Annotations::READ_ONLY,
+    input_schema: || {
+        schema::input_schema(
             json!({
                 "query": {"type": "string", "maxLength": MAX_QUERY_CHARS, "description": "The task in a few words."},
                 "limit": {"type": "integer", "minimum": 1, "maximum": MAX_LIMIT, "default": DEFAULT_LIMIT, "description": "Number of results."},
                 "offset": {"type": "integer", "minimum": 0, "description": "Results to skip."},
             }),
             &[],
-        ),
-        output_schema: schema::output_schema(
+        )
+    },
+    output_schema: || {
+        schema::output_schema(
             json!({
                 "skills": {"type": "array", "items": {"type": "object", "properties": {
                     "name": {"type": "string"}, "description": {"type": "string"},
@@ -59,50 +62,51 @@ pub(crate) fn definition() -> ToolDefinition {
                 "omitted": {"type": "string", "description": "How many skills are not available, and why."},
             }),
             &["skills", "total", "next_offset"],
-        ),
-        annotations: Annotations::READ_ONLY,
-    }
-}
+        )
+    },
+    name_argument: NameArgument::Text,
+    guide: &[(GuideStep::Find, "`search_skills` with a few words")],
+    hooks: None,
+    call: Call::Files(call),
+};
 
-impl CatalogTools {
-    pub(crate) fn search(
-        &self,
-        arguments: &SearchArguments,
-        session: Option<&str>,
-    ) -> Result<ToolOutput, ToolError> {
-        let library = self.runtime.library();
-        let catalog = library.current_catalog();
-        // What a model may search for in vain: it can tell its user.
-        let omitted = catalog.summary().omissions();
-        if arguments.query.trim().is_empty() {
-            let entries = catalog.entries().iter();
-            let all: Vec<&Entry> = entries
-                .filter(|entry| library.is_model_invocable(entry))
-                .collect();
-            let shown = all.iter().skip(arguments.offset).take(arguments.limit());
-            library
-                .usage()
-                .record(shown.copied(), Activity::Offered, session);
-            let nothing = || "No skills found".to_owned();
-            return Ok(page(&all, arguments, nothing, omitted));
-        }
-        let index = library.search_index();
-        let found = index.search(&arguments.query, |entry| library.is_model_invocable(entry));
-        if arguments.offset == 0 {
-            let first = found
-                .skills
-                .iter()
-                .take(arguments.limit().min(MAX_RECORDED));
-            library
-                .usage()
-                .record(first.copied(), Activity::Searched, session);
-        }
-        let nothing = || {
-            let advice = index.advice();
-            format!("No skill fits this query. {advice} An empty query lists all.")
-        };
-        Ok(page(&found.skills, arguments, nothing, omitted))
+fn call(
+    FileCall { files, session }: FileCall<'_>,
+    arguments: Value,
+) -> Result<ToolOutput, ToolError> {
+    let arguments: SearchArguments = parse_arguments(arguments)?;
+    let library = files.runtime.library();
+    let catalog = library.current_catalog();
+    // What a model may search for in vain: it can tell its user.
+    let omitted = catalog.summary().omissions();
+    if arguments.query.trim().is_empty() {
+        let entries = catalog.entries().iter();
+        let all: Vec<&Entry> = entries
+            .filter(|entry| library.is_model_invocable(entry))
+            .collect();
+        let shown = all.iter().skip(arguments.offset).take(arguments.limit());
+        library
+            .usage()
+            .record(shown.copied(), Activity::Offered, session);
+        let nothing = || "No skills found".to_owned();
+        return Ok(page(&all, &arguments, nothing, omitted));
     }
+    let index = library.search_index();
+    let found = index.search(&arguments.query, |entry| library.is_model_invocable(entry));
+    if arguments.offset == 0 {
+        let first = found
+            .skills
+            .iter()
+            .take(arguments.limit().min(MAX_RECORDED));
+        library
+            .usage()
+            .record(first.copied(), Activity::Searched, session);
+    }
+    let nothing = || {
+        let advice = index.advice();
+        format!("No skill fits this query. {advice} An empty query lists all.")
+    };
+    Ok(page(&found.skills, &arguments, nothing, omitted))
 }
 
 /// Returns one page of the skills that were found.

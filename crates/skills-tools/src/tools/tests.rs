@@ -1,4 +1,5 @@
-//! The tools for files, called as by a host application, with canary files outside of the mounts.
+//! The table of the tools, and the tools for files, called as by a host application, with canary
+//! files outside of the mounts.
 
 mod create;
 mod ls;
@@ -9,16 +10,17 @@ mod write;
 
 use cap_std::ambient_authority;
 use cap_std::fs::Dir;
-use serde_json::{Value, json};
+use serde_json::json;
 use skills_runtime::discovery::Trust;
-use skills_runtime::{Root, Scope, SkillRuntime};
+use skills_runtime::{Root, Scope};
 use tempfile::TempDir;
 
-use super::{FileTools, SkillWrites};
-use crate::folded_paths::FoldedPaths;
+use super::*;
 use crate::mount::{Access, Mount, MountTable};
+use crate::tool::FileCall;
+use crate::virtual_files::{SkillWrites, VirtualFiles};
 use crate::virtual_path::VirtualPath;
-use crate::{ToolError, ToolErrorCode, ToolOutput};
+use crate::{ToolErrorCode, ToolOutput};
 
 const PDF: &str = "---\nname: pdf\ndescription: Reads PDF files.\n---\n# PDF\n";
 const NOTE: &str = "---\nname: note\ndescription: A draft.\n---\n";
@@ -28,7 +30,7 @@ const NOTE: &str = "---\nname: note\ndescription: A draft.\n---\n";
 struct Fixture {
     held: TempDir,
     top: Dir,
-    tools: FileTools,
+    files: VirtualFiles,
 }
 
 impl Fixture {
@@ -36,7 +38,7 @@ impl Fixture {
         Self::with(|_| {})
     }
 
-    fn with(adjust: impl FnOnce(&mut FileTools)) -> Self {
+    fn with(adjust: impl FnOnce(&mut VirtualFiles)) -> Self {
         let held = tempfile::tempdir().unwrap();
         let path = held.path().canonicalize().unwrap();
         let top = Dir::open_ambient_dir(&path, ambient_authority()).unwrap();
@@ -66,38 +68,26 @@ impl Fixture {
             Mount::writable("out", path.join("out")).quota_bytes(10),
         ];
         let table = MountTable::new(Some(workspace), mounts).unwrap();
-        let mut tools = FileTools::new(runtime, table);
-        tools.drafts_dir = Some(path.join("drafts"));
-        adjust(&mut tools);
-        Self { held, top, tools }
+        let mut files = VirtualFiles::new(runtime, table);
+        files.drafts_dir = Some(path.join("drafts"));
+        adjust(&mut files);
+        Self { held, top, files }
     }
 
     fn ls(&self, arguments: Value) -> Result<ToolOutput, ToolError> {
-        self.checked(
-            self.tools
-                .ls(&serde_json::from_value(arguments).unwrap(), None),
-        )
+        self.checked(call(&skills_ls::TOOL, &self.files, arguments))
     }
 
     fn read(&self, arguments: Value) -> Result<ToolOutput, ToolError> {
-        self.checked(
-            self.tools
-                .read(&serde_json::from_value(arguments).unwrap(), None),
-        )
+        self.checked(call(&skills_read::TOOL, &self.files, arguments))
     }
 
     fn write(&self, arguments: Value) -> Result<ToolOutput, ToolError> {
-        self.checked(
-            self.tools
-                .write(&serde_json::from_value(arguments).unwrap()),
-        )
+        self.checked(call(&skills_write::TOOL, &self.files, arguments))
     }
 
     fn create(&self, arguments: Value) -> Result<ToolOutput, ToolError> {
-        self.checked(
-            self.tools
-                .create(&serde_json::from_value(arguments).unwrap()),
-        )
+        self.checked(call(&skills_create::TOOL, &self.files, arguments))
     }
 
     /// Asserts that a result contains no host path.
@@ -126,6 +116,15 @@ impl Fixture {
     }
 }
 
+/// Calls a tool for files.
+fn call(tool: &Tool, files: &VirtualFiles, arguments: Value) -> Result<ToolOutput, ToolError> {
+    let Call::Files(call) = tool.call else {
+        panic!("{} is not a tool for files", tool.name);
+    };
+    let session = None;
+    call(FileCall { files, session }, arguments)
+}
+
 #[track_caller]
 fn done(result: Result<ToolOutput, ToolError>) {
     assert!(!result.unwrap().is_error);
@@ -134,6 +133,55 @@ fn done(result: Result<ToolOutput, ToolError>) {
 #[track_caller]
 fn code(result: Result<ToolOutput, ToolError>) -> ToolErrorCode {
     result.expect_err("it is refused").code
+}
+
+#[test]
+fn every_tool_is_in_a_group_and_has_a_schema_that_is_validated() {
+    assert_eq!(builtin_tools(&ToolGroup::ALL).len(), TOOLS.len());
+    for builtin in &TOOLS {
+        let schema = &builtin.definition().input_schema;
+        let name = builtin.tool.name;
+        assert!(ArgumentValidator::new(schema).is_ok(), "{name}");
+        let is_program = !matches!(builtin.tool.call, Call::Files(_));
+        let annotations = builtin.tool.annotations;
+        assert_eq!(annotations == Annotations::EXECUTES, is_program, "{name}");
+    }
+}
+
+#[test]
+fn a_tool_of_two_groups_is_listed_once() {
+    let names: Vec<&str> = builtin_tools(&[ToolGroup::Core, ToolGroup::Catalog])
+        .iter()
+        .map(|builtin| builtin.tool.name)
+        .collect();
+    assert_eq!(
+        names.join(" "),
+        "search_skills load_skill skills_ls skills_read skills_write skills_run skills_bash read_skill_resource search_references"
+    );
+}
+
+#[test]
+fn integral_floats_are_converted_to_integers() {
+    let schema = json!({"properties": {"limit": {"type": "integer"}, "args": {"type": "object"}}});
+    let cases = [
+        (json!({"limit": 10.0}), json!({"limit": 10})),
+        (json!({"limit": -0.0}), json!({"limit": 0})),
+        (json!({"limit": 1.5}), json!({"limit": 1.5})),
+        (json!({"limit": 1e300}), json!({"limit": 1e300})),
+        (json!({"limit": u64::MAX}), json!({"limit": u64::MAX})),
+        (
+            json!({"args": {"limit": 10.0}, "other": 10.0}),
+            json!({"args": {"limit": 10.0}, "other": 10.0}),
+        ),
+        (json!([10.0]), json!([10.0])),
+    ];
+    for (given, expected) in cases {
+        assert_eq!(
+            normalize_integers(given.clone(), &schema),
+            expected,
+            "{given}"
+        );
+    }
 }
 
 const INVALID_PATHS: [&str; 16] = [
@@ -218,50 +266,37 @@ fn a_mount_with_host_path_is_accessible_by_that_path() {
         .canonicalize()
         .unwrap()
         .join("data/facts.txt");
-    let error = fixture
-        .tools
-        .read(
-            &serde_json::from_value(json!({"path": data})).unwrap(),
-            None,
-        )
-        .unwrap_err();
+    let read = call(&skills_read::TOOL, &fixture.files, json!({"path": data}));
+    let error = read.unwrap_err();
     assert_eq!(error.code, ToolErrorCode::PathOutsideMounts);
 }
 
 #[test]
 fn definitions_are_valid_schemas_and_match_the_results() {
     let fixture = Fixture::new();
+    let draft = json!({"name": "new", "description": "New.", "instructions": ""});
     let cases = [
-        (super::ls::definition(), fixture.ls(json!({}))),
+        (skills_ls::TOOL, fixture.ls(json!({}))),
+        (skills_ls::TOOL, fixture.ls(json!({"path": "/skills"}))),
         (
-            super::ls::definition(),
-            fixture.ls(json!({"path": "/skills"})),
-        ),
-        (
-            super::read::definition(),
+            skills_read::TOOL,
             fixture.read(json!({"path": "data/facts.txt"})),
         ),
         (
-            super::write::definition(),
+            skills_write::TOOL,
             fixture.write(json!({"path": "a", "content": "b"})),
         ),
-        (
-            super::read::definition(),
-            fixture.read(json!({"path": "gone"})),
-        ),
-        (
-            super::create::definition(),
-            fixture.create(json!({"name": "new", "description": "New.", "instructions": ""})),
-        ),
+        (skills_read::TOOL, fixture.read(json!({"path": "gone"}))),
+        (skills_create::TOOL, fixture.create(draft)),
     ];
-    for (definition, result) in cases {
-        jsonschema::meta::validate(&definition.input_schema).unwrap();
-        let schema = jsonschema::validator_for(&definition.output_schema).unwrap();
+    for (tool, result) in cases {
+        jsonschema::meta::validate(&(tool.input_schema)()).unwrap();
+        let schema = jsonschema::validator_for(&(tool.output_schema)()).unwrap();
         let outcome = result.unwrap_or_else(ToolOutput::from);
         assert!(
             schema.is_valid(&outcome.structured),
             "{}: {}",
-            definition.name,
+            tool.name,
             outcome.structured
         );
         assert!(!schema.is_valid(&json!({})));
@@ -292,7 +327,7 @@ fn resolved_paths_have_host_paths_for_programs() {
     ];
     for (path, host, shown, access) in cases {
         let resolved = fixture
-            .tools
+            .files
             .resolve(&VirtualPath::parse(path).unwrap())
             .unwrap();
         assert_eq!(
@@ -303,21 +338,19 @@ fn resolved_paths_have_host_paths_for_programs() {
             ),
             (&top.join(host), shown, access)
         );
-        assert!(resolved.open_directory(&FoldedPaths::default()).is_ok());
+        assert!(fixture.files.open_directory(&resolved).is_ok());
         assert_eq!(resolved.skill.is_some(), path.starts_with("skills"));
     }
     let file = fixture
-        .tools
+        .files
         .resolve(&VirtualPath::parse("data/facts.txt").unwrap())
         .unwrap();
     assert_eq!(
-        file.open_directory(&FoldedPaths::default())
-            .unwrap_err()
-            .code,
+        fixture.files.open_directory(&file).unwrap_err().code,
         ToolErrorCode::NotADirectory
     );
     let error = fixture
-        .tools
+        .files
         .resolve(&VirtualPath::parse("skills").unwrap())
         .map(|_| ())
         .unwrap_err();

@@ -6,17 +6,21 @@ use std::sync::PoisonError;
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use serde::Deserialize;
-use serde_json::json;
+use serde_json::{Value, json};
 use skills_runtime::manifest::Document;
 
-use super::{FileTools, ResolvedPath};
+use super::skills_create;
 use crate::files::sensitive;
 use crate::files::write::{self, WriteMode, WriteRequest, WriteResult};
 use crate::mount::Access;
 use crate::schema;
-use crate::tool_definition::{Annotations, ToolDefinition};
-use crate::virtual_path::VirtualPath;
-use crate::{ToolError, ToolErrorCode, ToolOutput};
+use crate::tool::{
+    Call, FileCall, GuideStep, HookView, NameArgument, Tool, parse_arguments, text_argument,
+};
+use crate::tool_definition::Annotations;
+use crate::virtual_files::{ResolvedPath, VirtualFiles};
+use crate::virtual_path::{VirtualPath, program_path};
+use crate::{ToolError, ToolErrorCode, ToolGroup, ToolOutput};
 use skills_runtime::policy::fold_name;
 
 /// Maximum size of one write: 1 MiB.
@@ -25,7 +29,7 @@ const MAX_BYTES: usize = 1 << 20;
 /// Arguments of `skills_write`.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(crate) struct WriteArguments {
+struct WriteArguments {
     path: String,
     content: String,
     #[serde(default)]
@@ -54,14 +58,14 @@ enum ModeArgument {
     Append,
 }
 
-pub(crate) fn definition() -> ToolDefinition {
-    ToolDefinition {
-        name: "skills_write".to_owned(),
-        title: "Write a file".to_owned(),
-        description:
-            "Write a file of the workspace, creating directories; at most 1 MiB. Skills are read-only, except drafts."
-                .to_owned(),
-        input_schema: schema::input_schema(
+pub(crate) const TOOL: Tool = Tool {
+    name: "skills_write",
+    groups: &[ToolGroup::Core, ToolGroup::Workspace],
+    title: "Write a file",
+    description: "Write a file of the workspace, creating directories; at most 1 MiB. Skills are read-only, except drafts.",
+    annotations: Annotations::DESTRUCTIVE,
+    input_schema: || {
+        schema::input_schema(
             json!({
                 "path": schema::path_schema(),
                 "content": {"type": "string"},
@@ -71,8 +75,10 @@ pub(crate) fn definition() -> ToolDefinition {
                 "executable": {"type": "boolean"},
             }),
             &["path", "content"],
-        ),
-        output_schema: schema::output_schema(
+        )
+    },
+    output_schema: || {
+        schema::output_schema(
             json!({
                 "path": {"type": "string"},
                 "bytes_written": {"type": "integer"},
@@ -80,53 +86,65 @@ pub(crate) fn definition() -> ToolDefinition {
                 "created": {"type": "boolean"},
             }),
             &["path", "bytes_written", "sha256", "created"],
-        ),
-        annotations: Annotations::DESTRUCTIVE,
+        )
+    },
+    name_argument: NameArgument::Text,
+    guide: &[(GuideStep::KeepResults, "`skills_write`")],
+    hooks: Some(HookView {
+        fields: |arguments| {
+            let path = program_path(text_argument(arguments, "path"));
+            vec![("file_path", json!(path))]
+        },
+        ..HookView::new("Write")
+    }),
+    call: Call::Files(call),
+};
+
+/// Writes a file.
+pub(super) fn call(
+    FileCall { files, .. }: FileCall<'_>,
+    arguments: Value,
+) -> Result<ToolOutput, ToolError> {
+    let arguments: WriteArguments = parse_arguments(arguments)?;
+    let content = decode_content(&arguments)?;
+    let resolved = files.resolve(&VirtualPath::parse(&arguments.path)?)?;
+    check_target(&resolved, alternative(files))?;
+    files.check_writable(&resolved)?;
+    // From the comparison with `if_match` to the rename, no other call may change the file.
+    let _write_guard = files
+        .write_lock
+        .lock()
+        .unwrap_or_else(PoisonError::into_inner);
+    let bytes = content.len() as u64;
+    resolved
+        .quota
+        .reserve(bytes)
+        .map_err(|remaining| quota_error(&resolved, remaining))?;
+    let written = write_content(&resolved, &content, &arguments)
+        .inspect_err(|_| resolved.quota.release(bytes))?;
+    // A changed `SKILL.md` must be visible to the next call, even before a watcher reports it.
+    if resolved.skill.is_some() || files.may_overlap_skills() {
+        files.rescan_after_write();
     }
+    let data = json!({"path": resolved.display, "bytes_written": bytes, "sha256": written.sha256, "created": written.is_new});
+    let mut output = ToolOutput::new(
+        format!("Successfully wrote {bytes} bytes to '{}'", resolved.display),
+        data,
+    );
+    output.files = vec![resolved.display];
+    Ok(output)
 }
 
-impl FileTools {
-    /// Writes a file.
-    pub(crate) fn write(&self, arguments: &WriteArguments) -> Result<ToolOutput, ToolError> {
-        let content = decode_content(arguments)?;
-        let resolved = self.resolve(&VirtualPath::parse(&arguments.path)?)?;
-        check_target(&resolved, self.alternative())?;
-        self.check_writable(&resolved)?;
-        // From the comparison with `if_match` to the rename, no other call may change the file.
-        let _write_guard = self
-            .write_lock
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner);
-        let bytes = content.len() as u64;
-        resolved
-            .quota
-            .reserve(bytes)
-            .map_err(|remaining| quota_error(&resolved, remaining))?;
-        let written = write_content(&resolved, &content, arguments)
-            .inspect_err(|_| resolved.quota.release(bytes))?;
-        // A changed `SKILL.md` must be visible to the next call, even before a watcher reports it.
-        if resolved.skill.is_some() || self.may_overlap_skills() {
-            self.rescan_after_write();
-        }
-        let data = json!({"path": resolved.display, "bytes_written": bytes, "sha256": written.sha256, "created": written.is_new});
-        let mut output = ToolOutput::new(
-            format!("Successfully wrote {bytes} bytes to '{}'", resolved.display),
-            data,
-        );
-        output.files = vec![resolved.display];
-        Ok(output)
-    }
-}
-
-impl FileTools {
-    /// Returns what to do instead of writing to a read-only skill. Names only tools that are listed.
-    fn alternative(&self) -> Option<&'static str> {
-        match (self.can_create(), self.workspace().is_some()) {
-            (true, true) => Some("create a skill with skills_create, or write to the workspace"),
-            (true, false) => Some("create a skill with skills_create"),
-            (false, true) => Some("write to the workspace instead"),
-            (false, false) => None,
-        }
+/// Returns what to do instead of writing to a read-only skill. Names only tools that are listed.
+fn alternative(files: &VirtualFiles) -> Option<&'static str> {
+    match (
+        skills_create::is_available(files),
+        files.mounts.workspace().is_some(),
+    ) {
+        (true, true) => Some("create a skill with skills_create, or write to the workspace"),
+        (true, false) => Some("create a skill with skills_create"),
+        (false, true) => Some("write to the workspace instead"),
+        (false, false) => None,
     }
 }
 

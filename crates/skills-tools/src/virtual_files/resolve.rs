@@ -10,7 +10,7 @@ use cap_std::fs::Dir;
 use skills_runtime::discovery::{InactiveEntry, InactiveReason, Lookup};
 use skills_runtime::{Entry, holds_key_by_content, is_link_of_keys};
 
-use super::{FileTools, SkillWrites};
+use super::{SkillWrites, VirtualFiles};
 use crate::files::sensitive::is_key_file;
 use crate::files::{io_error, open};
 use crate::folded_paths::FoldedPaths;
@@ -54,7 +54,7 @@ pub(crate) struct ContainingSkill {
     pub(crate) file_name: String,
 }
 
-impl FileTools {
+impl VirtualFiles {
     /// Resolves a path to a file or directory.
     ///
     /// # Errors
@@ -190,6 +190,12 @@ impl FileTools {
         }
     }
 
+    /// Finds an active skill in the catalog of the last scan. A draft does not run and is not used.
+    pub(crate) fn find_active(&self, name: &str) -> Option<Entry> {
+        let (entry, is_draft) = self.find_cached_skill(name).ok()?;
+        (!is_draft).then_some(entry)
+    }
+
     /// Returns true if an inactive skill is a draft.
     pub(crate) fn is_draft(&self, entry: &Entry, reason: &InactiveReason) -> bool {
         // Entries have canonical paths. The directory may not exist yet, and then nothing is a
@@ -233,7 +239,7 @@ impl FileTools {
     }
 
     /// Rejects a path whose canonical path is hidden.
-    pub(super) fn check_visible(
+    pub(crate) fn check_visible(
         &self,
         resolved: &ResolvedPath,
         canonical: &Path,
@@ -257,7 +263,7 @@ impl FileTools {
 
     /// Canonicalizes an existing path. Rejects hidden paths and key files, by the name in the path
     /// and by the name of a symlink's target.
-    pub(super) fn canonicalize(&self, resolved: &ResolvedPath) -> Result<Vec<OsString>, ToolError> {
+    pub(crate) fn canonicalize(&self, resolved: &ResolvedPath) -> Result<Vec<OsString>, ToolError> {
         self.check_visible(resolved, &resolved.host_path)?;
         let canonical = open::canonicalize(&resolved.base_dir, &resolved.parts)
             .map_err(|error| resolved.io_error(&error, &self.hidden_dirs()))?;

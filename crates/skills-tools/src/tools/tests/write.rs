@@ -227,29 +227,29 @@ fn a_draft_remains_valid_and_keeps_its_name() {
 
 #[test]
 fn hints_name_only_tools_that_are_listed() {
-    let hint = |is_create_listed| {
-        let fixture = Fixture::with(|tools| tools.is_create_listed = is_create_listed);
+    let hint = |group| {
+        let fixture = Fixture::with(|files| files.groups = vec![group]);
         let written = fixture.write(json!({"path": "/skills/pdf/a", "content": "x"}));
         written.unwrap_err().hint
     };
     assert_eq!(
-        hint(false).as_deref(),
+        hint(ToolGroup::Core).as_deref(),
         Some("write to the workspace instead")
     );
     assert_eq!(
-        hint(true).as_deref(),
+        hint(ToolGroup::Workspace).as_deref(),
         Some("create a skill with skills_create, or write to the workspace")
     );
 }
 
 #[test]
 fn the_host_controls_which_skills_are_writable() {
-    let fixture = Fixture::with(|tools| tools.skill_writes = SkillWrites::Never);
+    let fixture = Fixture::with(|files| files.skill_writes = SkillWrites::Never);
     assert_eq!(
         code(fixture.write(json!({"path": "/skills/note/a", "content": "x"}))),
         ToolErrorCode::ReadOnly
     );
-    let fixture = Fixture::with(|tools| tools.skill_writes = SkillWrites::All);
+    let fixture = Fixture::with(|files| files.skill_writes = SkillWrites::All);
     done(fixture.write(json!({"path": "/skills/pdf/a", "content": "x"})));
     assert_eq!(fixture.text("skills/pdf/a"), "x");
 }

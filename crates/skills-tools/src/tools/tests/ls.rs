@@ -46,19 +46,11 @@ fn messages_match_the_reference() {
 #[test]
 fn without_a_workspace_the_skills_are_the_root() {
     let runtime = SkillRuntime::builder().build();
-    let tools = FileTools::new(runtime, MountTable::default());
+    let files = VirtualFiles::new(runtime, MountTable::default());
+    let ls = |arguments: Value| call(&skills_ls::TOOL, &files, arguments);
+    assert_eq!(ls(json!({})).unwrap().text(), "No skills found");
     assert_eq!(
-        tools
-            .ls(&serde_json::from_value(json!({})).unwrap(), None)
-            .unwrap()
-            .text(),
-        "No skills found"
-    );
-    assert_eq!(
-        code(tools.ls(
-            &serde_json::from_value(json!({"path": "src"})).unwrap(),
-            None
-        )),
+        code(ls(json!({"path": "src"}))),
         ToolErrorCode::PathOutsideMounts
     );
 }
@@ -93,7 +85,7 @@ fn the_skill_list_shows_inactive_skills() {
 
 #[test]
 fn text_of_untrusted_skills_is_not_shown() {
-    let fixture = Fixture::with(|tools| tools.drafts_dir = None);
+    let fixture = Fixture::with(|files| files.drafts_dir = None);
     let listed = fixture.ls(json!({"path": "/skills"})).unwrap();
     assert_eq!(
         listed.text(),
@@ -143,12 +135,12 @@ fn large_directories_are_paged_without_gaps() {
         expected
     );
     let error = Fixture {
-        tools: FileTools {
+        files: VirtualFiles {
             list_limits: ListLimits {
                 max_entries: 4999,
                 max_visited: 10,
             },
-            ..fixture.tools
+            ..fixture.files
         },
         ..fixture
     }
@@ -159,8 +151,8 @@ fn large_directories_are_paged_without_gaps() {
 
 #[test]
 fn recursion_is_limited_and_reported() {
-    let fixture = Fixture::with(|tools| {
-        tools.list_limits = ListLimits {
+    let fixture = Fixture::with(|files| {
+        files.list_limits = ListLimits {
             max_entries: 100,
             max_visited: 4,
         }

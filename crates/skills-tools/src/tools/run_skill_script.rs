@@ -7,18 +7,20 @@ use skills_runtime::{
 };
 use skills_script::file_stem;
 
-use super::named_skills::NamedSkills;
-use super::script_tool::{printed_text, script_error};
-use super::skill_program::find_in_skill;
-use super::{
-    CompletedRun, Deadline, MAX_STDIN_BYTES, MAX_TIMEOUT_SECONDS, ProgramTools, RunnableSkill,
+use crate::path_map::PathMap;
+use crate::run::hooks::command_text;
+use crate::run::script_tool::{printed_text, script_error, script_workspace};
+use crate::run::skill_program::find_in_skill;
+use crate::run::visible_dirs::VisibleDirs;
+use crate::run::{
+    CompletedRun, Deadline, MAX_STDIN_BYTES, MAX_TIMEOUT_SECONDS, ProgramRunner, RunnableSkill,
     WorkingDirectory, result_properties,
 };
-use crate::path_map::PathMap;
 use crate::schema;
-use crate::tool_definition::{Annotations, ToolDefinition};
+use crate::tool::{Call, GuideStep, HookView, NameArgument, Tool, parse_arguments, text_argument};
+use crate::tool_definition::Annotations;
 use crate::virtual_path::invalid_part_reason;
-use crate::{CallContext, ToolError, ToolErrorCode, ToolOutput};
+use crate::{CallContext, ToolError, ToolErrorCode, ToolGroup, ToolOutput};
 
 /// Default timeout of a script, in seconds.
 const DEFAULT_TIMEOUT: u64 = 10;
@@ -41,7 +43,7 @@ const COMMON_DATA: [&str; 7] = [
 /// Arguments of `run_skill_script`.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(crate) struct ScriptArguments {
+struct ScriptArguments {
     skill_name: String,
     script_name: String,
     #[serde(default)]
@@ -50,14 +52,14 @@ pub(crate) struct ScriptArguments {
     stdin: Option<String>,
 }
 
-pub(crate) fn definition() -> ToolDefinition {
-    ToolDefinition {
-        name: "run_skill_script".to_owned(),
-        title: "Run a script of a skill".to_owned(),
-        description:
-            "Run a script or WebAssembly module of a skill, sandboxed. It receives `args` as one JSON object and prints its result."
-                .to_owned(),
-        input_schema: schema::input_schema(
+pub(crate) const TOOL: Tool = Tool {
+    name: "run_skill_script",
+    groups: &[ToolGroup::ScriptExecutor],
+    title: "Run a script of a skill",
+    description: "Run a script or WebAssembly module of a skill, sandboxed. It receives `args` as one JSON object and prints its result.",
+    annotations: Annotations::EXECUTES,
+    input_schema: || {
+        schema::input_schema(
             json!({
                 "skill_name": {"type": "string", "minLength": 1, "maxLength": 128, "description": "Name of the skill."},
                 "script_name": {"type": "string", "minLength": 1, "maxLength": MAX_NAME_CHARS, "description": "Path of the script or module in the skill, or its file name."},
@@ -66,11 +68,30 @@ pub(crate) fn definition() -> ToolDefinition {
                 "stdin": {"type": "string", "maxLength": MAX_STDIN_BYTES, "description": "Standard input; `args` as JSON unless given."},
             }),
             &["skill_name", "script_name"],
-        ),
-        output_schema: output_schema(),
-        annotations: Annotations::EXECUTES,
-    }
-}
+        )
+    },
+    output_schema,
+    name_argument: NameArgument::Text,
+    guide: &[(GuideStep::Run, "`run_skill_script`")],
+    hooks: Some(HookView {
+        fields: |arguments| {
+            let script = format!("scripts/{}", text_argument(arguments, "script_name"));
+            let json = arguments
+                .get("args")
+                .map_or_else(String::new, Value::to_string);
+            vec![("command", json!(command_text(&[script, json])))]
+        },
+        skill: |programs, arguments| {
+            programs
+                .files
+                .find_active(text_argument(arguments, "skill_name"))
+        },
+        ..HookView::new("Bash")
+    }),
+    call: Call::SkillProgram(|programs, arguments, context| {
+        Box::pin(call(programs, arguments, context))
+    }),
+};
 
 fn output_schema() -> Value {
     let mut properties = json!({
@@ -93,38 +114,37 @@ fn output_schema() -> Value {
     schema::output_schema(properties, &required)
 }
 
-impl ProgramTools {
-    /// Runs a script, and returns its output as JSON if it is.
-    pub(crate) async fn run_skill_script(
-        &self,
-        arguments: ScriptArguments,
-        context: &CallContext,
-    ) -> Result<ToolOutput, ToolError> {
-        let deadline = Deadline::from_secs(arguments.timeout.unwrap_or(DEFAULT_TIMEOUT));
-        let skill = self.find_runnable(&arguments.skill_name)?;
-        let target = skill.find_program(&arguments.script_name)?;
-        self.check_enabled(&skill, &target)?;
-        let visible_dirs = self.visible_dirs(Some(&skill.entry), &NamedSkills::default())?;
-        let mut options = self.base_options(context);
-        options.stdin = arguments.stdin.map(String::into_bytes);
-        set_program(&mut options, target, arguments.args)?;
-        let workspace = self.script_workspace();
-        let is_in_workspace = workspace.is_some();
-        if let Some(workspace) = workspace {
-            visible_dirs.add_to(&mut options);
-            let starts_there = self.options.working_directory == WorkingDirectory::Workspace;
-            options.current_dir = starts_there.then(|| workspace.clone());
-            options.workspace = Workspace::Directory(workspace);
-        }
-        let path_map = visible_dirs.path_map();
-        let mut completed = self
-            .execute_skill(&skill, options, &deadline, &path_map)
-            .await?;
-        if is_in_workspace {
-            completed.output = completed.output.with_file_prefix("/workspace");
-        }
-        Ok(tool_output(completed, &path_map))
+/// Runs a script, and returns its output as JSON if it is.
+async fn call(
+    programs: &ProgramRunner,
+    arguments: Value,
+    context: &CallContext,
+) -> Result<ToolOutput, ToolError> {
+    let arguments: ScriptArguments = parse_arguments(arguments)?;
+    let deadline = Deadline::from_secs(arguments.timeout.unwrap_or(DEFAULT_TIMEOUT));
+    let skill = programs.find_runnable(&arguments.skill_name)?;
+    let target = find_program(&skill, &arguments.script_name)?;
+    programs.check_enabled(&skill, &target)?;
+    let visible_dirs = VisibleDirs::new(&programs.files, Some(&skill.entry), [])?;
+    let mut options = programs.base_options(context);
+    options.stdin = arguments.stdin.map(String::into_bytes);
+    set_program(&mut options, target, arguments.args)?;
+    let workspace = script_workspace(programs);
+    let is_in_workspace = workspace.is_some();
+    if let Some(workspace) = workspace {
+        visible_dirs.add_to(&mut options);
+        let starts_there = programs.options.working_directory == WorkingDirectory::Workspace;
+        options.current_dir = starts_there.then(|| workspace.clone());
+        options.workspace = Workspace::Directory(workspace);
     }
+    let path_map = visible_dirs.path_map();
+    let mut completed = programs
+        .execute_skill(&skill, options, &deadline, &path_map)
+        .await?;
+    if is_in_workspace {
+        completed.output = completed.output.with_file_prefix("/workspace");
+    }
+    Ok(tool_output(completed, &path_map))
 }
 
 /// Sets the program of a run and passes it the arguments.
@@ -185,56 +205,54 @@ fn result_data(completed: &mut CompletedRun, path_map: &PathMap) -> Map<String, 
         .collect()
 }
 
-impl RunnableSkill {
-    /// Finds a script or a WebAssembly module by its path in the skill, or by file name, not hidden:
-    /// a script in `scripts/`, else a module.
-    fn find_program(&self, name: &str) -> Result<RunTarget, ToolError> {
-        if name.chars().count() > MAX_NAME_CHARS {
-            return Err(invalid_name("longer than 256 characters"));
-        }
-        if let Some(target) = self.find_program_by_path(name) {
-            return Ok(target);
-        }
-        check_file_name(name)?;
-        let programs = SkillPrograms::list(&self.files);
-        let script = find_script(&programs.scripts, name).cloned();
-        script
-            .map(RunTarget::Script)
-            .or_else(|| find_module(&programs.modules, name).map(RunTarget::Module))
-            .ok_or_else(|| self.script_not_found(name, &programs))
+/// Finds a script or a WebAssembly module by its path in the skill, or by file name, not hidden:
+/// a script in `scripts/`, else a module.
+fn find_program(skill: &RunnableSkill, name: &str) -> Result<RunTarget, ToolError> {
+    if name.chars().count() > MAX_NAME_CHARS {
+        return Err(invalid_name("longer than 256 characters"));
     }
+    if let Some(target) = find_program_by_path(skill, name) {
+        return Ok(target);
+    }
+    check_file_name(name)?;
+    let programs = SkillPrograms::list(&skill.files);
+    let script = find_script(&programs.scripts, name).cloned();
+    script
+        .map(RunTarget::Script)
+        .or_else(|| find_module(&programs.modules, name).map(RunTarget::Module))
+        .ok_or_else(|| script_not_found(skill, name, &programs))
+}
 
-    /// Finds a script or module by its path, as the instructions name it.
-    fn find_program_by_path(&self, name: &str) -> Option<RunTarget> {
-        let path = find_in_skill(&self.files, self.entry.name().as_str(), name)?;
-        if !name.contains('/') {
-            return None;
-        }
-        let is_script = ScriptType::from_path(path.as_ref()).is_some();
-        match path.ends_with(".wasm") {
-            _ if is_script => Some(RunTarget::Script(path)),
-            true => Some(RunTarget::Module(path)),
-            false => None,
-        }
+/// Finds a script or module by its path, as the instructions name it.
+fn find_program_by_path(skill: &RunnableSkill, name: &str) -> Option<RunTarget> {
+    let path = find_in_skill(&skill.files, skill.entry.name().as_str(), name)?;
+    if !name.contains('/') {
+        return None;
     }
+    let is_script = ScriptType::from_path(path.as_ref()).is_some();
+    match path.ends_with(".wasm") {
+        _ if is_script => Some(RunTarget::Script(path)),
+        true => Some(RunTarget::Module(path)),
+        false => None,
+    }
+}
 
-    fn script_not_found(&self, name: &str, programs: &SkillPrograms) -> ToolError {
-        let skill = self.entry.name();
-        let error =
-            ToolErrorCode::ScriptNotFound.error(format!("skill `{skill}` has no script `{name}`"));
-        let scripts = programs
-            .scripts
-            .iter()
-            .map(|path| SkillPrograms::short_name(path));
-        let modules = programs.modules.iter().map(|path| file_name(path));
-        // Found by their path in the skill only.
-        let nested = programs.nested_scripts.iter().map(String::as_str);
-        let names: Vec<&str> = scripts.chain(nested).chain(modules).collect();
-        if names.is_empty() {
-            return error.with_hint("the skill has no scripts; read its SKILL.md");
-        }
-        error.with_hint(format!("available: {}", names.join(", ")))
+fn script_not_found(skill: &RunnableSkill, name: &str, programs: &SkillPrograms) -> ToolError {
+    let skill = skill.entry.name();
+    let error =
+        ToolErrorCode::ScriptNotFound.error(format!("skill `{skill}` has no script `{name}`"));
+    let scripts = programs
+        .scripts
+        .iter()
+        .map(|path| SkillPrograms::short_name(path));
+    let modules = programs.modules.iter().map(|path| file_name(path));
+    // Found by their path in the skill only.
+    let nested = programs.nested_scripts.iter().map(String::as_str);
+    let names: Vec<&str> = scripts.chain(nested).chain(modules).collect();
+    if names.is_empty() {
+        return error.with_hint("the skill has no scripts; read its SKILL.md");
     }
+    error.with_hint(format!("available: {}", names.join(", ")))
 }
 
 /// Rejects a name that is not that of a visible file.

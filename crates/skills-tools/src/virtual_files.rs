@@ -1,12 +1,6 @@
-//! Tools for files, on a virtual file system of the workspace, the skills and the mounts.
+//! The virtual file system of the workspace, the skills and the mounts, which the tools work on.
 
-pub(crate) mod create;
-pub(crate) mod ls;
-pub(crate) mod read;
 mod resolve;
-#[cfg(test)]
-mod tests;
-pub(crate) mod write;
 
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
@@ -15,8 +9,8 @@ use skills_runtime::SkillRuntime;
 
 use crate::files::list::ListLimits;
 use crate::folded_paths::FoldedPaths;
-use crate::mount::{DEFAULT_QUOTA_BYTES, MountTable, OpenMount, WriteQuota};
-use crate::{Mount, MountError, ToolError, ToolErrorCode};
+use crate::mount::{DEFAULT_QUOTA_BYTES, MountTable, WriteQuota};
+use crate::{Mount, MountError, ToolError, ToolErrorCode, ToolGroup};
 
 pub(crate) use resolve::{PathTarget, ResolvedPath};
 
@@ -36,42 +30,44 @@ pub enum SkillWrites {
     All,
 }
 
-/// Implements the tools for files.
-pub(crate) struct FileTools {
+/// The files that tools can access, and the rules for writing them.
+#[derive(Clone)]
+pub(crate) struct VirtualFiles {
     pub(crate) runtime: SkillRuntime,
-    mounts: MountTable,
+    pub(crate) mounts: MountTable,
+    /// The groups of tools that a model can call.
+    pub(crate) groups: Vec<ToolGroup>,
     /// The directory for drafts, if the host application has one. The runtime needs it as an
     /// untrusted root, otherwise drafts are not found.
     pub(crate) drafts_dir: Option<PathBuf>,
     /// Paths that no tool writes, in addition to skills and drafts.
     pub(crate) protected_paths: Vec<PathBuf>,
     pub(crate) skill_writes: SkillWrites,
-    /// Whether `skills_create` is among the tools that a model sees.
-    pub(crate) is_create_listed: bool,
-    list_limits: ListLimits,
+    pub(crate) list_limits: ListLimits,
     /// Write quota of all skills together.
-    skill_quota: Arc<WriteQuota>,
+    pub(crate) skill_quota: Arc<WriteQuota>,
     /// Serializes writes, so that the file that was compared is the file that is replaced.
-    write_lock: Arc<Mutex<()>>,
+    pub(crate) write_lock: Arc<Mutex<()>>,
 }
 
-impl FileTools {
-    /// Creates the tools without a directory for drafts, with the default of [`SkillWrites`].
+impl VirtualFiles {
+    /// Creates the files without groups of tools and a directory for drafts, with the default of
+    /// [`SkillWrites`].
     pub(crate) fn new(runtime: SkillRuntime, mounts: MountTable) -> Self {
         Self {
             runtime,
             mounts,
+            groups: Vec::new(),
             drafts_dir: None,
             protected_paths: Vec::new(),
             skill_writes: SkillWrites::default(),
-            is_create_listed: false,
             list_limits: ListLimits::DEFAULT,
             skill_quota: Arc::new(WriteQuota::new(DEFAULT_QUOTA_BYTES)),
             write_lock: Arc::default(),
         }
     }
 
-    /// Returns the tools with another workspace and a runtime for the same skills. They share the
+    /// Returns the files with another workspace and a runtime for the same skills. They share the
     /// write quotas of everything else.
     pub(crate) fn with_workspace(
         &self,
@@ -81,18 +77,8 @@ impl FileTools {
         Ok(Self {
             runtime,
             mounts: self.mounts.with_workspace(workspace)?,
-            drafts_dir: self.drafts_dir.clone(),
-            protected_paths: self.protected_paths.clone(),
-            skill_writes: self.skill_writes,
-            is_create_listed: self.is_create_listed,
-            list_limits: self.list_limits,
-            skill_quota: Arc::clone(&self.skill_quota),
-            write_lock: Arc::clone(&self.write_lock),
+            ..self.clone()
         })
-    }
-
-    pub(crate) fn mount_table(&self) -> &MountTable {
-        &self.mounts
     }
 
     /// Rejects hidden and protected paths. Skill and draft rules are checked elsewhere: drafts may
@@ -140,13 +126,6 @@ impl FileTools {
         }
     }
 
-    /// Returns true if a model can create drafts.
-    pub(crate) fn can_create(&self) -> bool {
-        self.is_create_listed
-            && self.drafts_dir.is_some()
-            && self.skill_writes != SkillWrites::Never
-    }
-
     /// Returns true if a write may have changed a skill, so that the catalog needs a refresh: a
     /// mount may contain a root.
     pub(crate) fn may_overlap_skills(&self) -> bool {
@@ -159,20 +138,5 @@ impl FileTools {
         // Before the scan, so that nothing read before the write counts as current.
         self.runtime.library().generations().record_change();
         self.runtime.library().refresh();
-    }
-
-    /// Returns the workspace and the mounts.
-    pub(crate) fn mounts(&self) -> impl Iterator<Item = &OpenMount> {
-        self.mounts.all_mounts()
-    }
-
-    /// Returns the first components of the paths that exist: `skills`, the workspace, the mounts.
-    pub(crate) fn mount_names(&self) -> Vec<&str> {
-        self.mounts.names()
-    }
-
-    /// Returns the workspace, if there is one.
-    pub(crate) fn workspace(&self) -> Option<&OpenMount> {
-        self.mounts.workspace()
     }
 }

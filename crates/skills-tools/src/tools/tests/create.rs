@@ -50,7 +50,7 @@ fn a_new_skill_is_a_draft_that_is_listed_read_and_written() {
     );
     assert_eq!(fixture.text("drafts/my-tool/scripts/main.py"), "print(2)\n");
     assert!(
-        fixture.tools.runtime.get_skill("my-tool").is_err(),
+        fixture.files.runtime.get_skill("my-tool").is_err(),
         "nothing of it runs"
     );
     assert_eq!(
@@ -230,11 +230,11 @@ fn existing_files_with_the_name_are_kept() {
 fn the_host_controls_whether_skills_are_created() {
     let arguments = json!({"name": "new", "description": "x", "instructions": ""});
     assert_eq!(
-        code(Fixture::with(|tools| tools.drafts_dir = None).create(arguments.clone())),
+        code(Fixture::with(|files| files.drafts_dir = None).create(arguments.clone())),
         ToolErrorCode::ReadOnly
     );
     assert_eq!(
-        code(Fixture::with(|tools| tools.skill_writes = SkillWrites::Never).create(arguments)),
+        code(Fixture::with(|files| files.skill_writes = SkillWrites::Never).create(arguments)),
         ToolErrorCode::ReadOnly
     );
 }

@@ -3,11 +3,10 @@
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use serde::Deserialize;
-use serde_json::json;
+use serde_json::{Value, json};
 use skills_runtime::Entry;
 use skills_runtime::ledger::{ActivatedBy, Activity};
 
-use super::{FileTools, ResolvedPath};
 use crate::files::io_error;
 use crate::files::media::{ContentKind, media_type};
 use crate::files::open::{self, OpenedFile};
@@ -15,12 +14,16 @@ use crate::files::read::FileSource;
 use crate::files::text::{SlicePosition, TextEncoding};
 use crate::folded_paths::canonicalize_existing;
 use crate::schema;
-use crate::tool_definition::{Annotations, ToolDefinition};
-use crate::virtual_path::VirtualPath;
-use crate::{ToolError, ToolErrorCode, ToolOutput};
+use crate::tool::{
+    Call, FileCall, GuideStep, HookView, NameArgument, Tool, parse_arguments, text_argument,
+};
+use crate::tool_definition::Annotations;
+use crate::virtual_files::{ResolvedPath, VirtualFiles};
+use crate::virtual_path::{VirtualPath, program_path};
+use crate::{ToolError, ToolErrorCode, ToolGroup, ToolOutput};
 
 /// Number of bytes that a call without a limit reads: some clients cut results of more than 20 KB.
-pub(crate) const DEFAULT_BYTES: u64 = 16 << 10;
+pub(super) const DEFAULT_BYTES: u64 = 16 << 10;
 const MAX_BYTES: u64 = 4 << 20;
 const DEFAULT_LINES: u64 = 2_000;
 const MAX_LINES: u64 = 100_000;
@@ -30,7 +33,7 @@ const MAX_CHARACTER_BYTES: u64 = 4;
 /// Arguments of `skills_read`.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(crate) struct ReadArguments {
+struct ReadArguments {
     path: String,
     #[serde(default)]
     offset: u64,
@@ -68,14 +71,14 @@ struct ReadPart {
     next_offset: Option<u64>,
 }
 
-pub(crate) fn definition() -> ToolDefinition {
-    ToolDefinition {
-        name: "skills_read".to_owned(),
-        title: "Read a file".to_owned(),
-        description:
-            "Read a file: `PATH` or `/workspace/PATH` in the workspace, `/skills/NAME/PATH` in a skill. A long file is read in parts."
-                .to_owned(),
-        input_schema: schema::input_schema(
+pub(crate) const TOOL: Tool = Tool {
+    name: "skills_read",
+    groups: &[ToolGroup::Core, ToolGroup::Workspace],
+    title: "Read a file",
+    description: "Read a file: `PATH` or `/workspace/PATH` in the workspace, `/skills/NAME/PATH` in a skill. A long file is read in parts.",
+    annotations: Annotations::READ_ONLY,
+    input_schema: || {
+        schema::input_schema(
             json!({
                 "path": schema::path_schema(),
                 "offset": {"type": "integer", "minimum": 0, "description": "Where to start, in `unit`s; named at the end of each part."},
@@ -84,8 +87,10 @@ pub(crate) fn definition() -> ToolDefinition {
                 "encoding": {"enum": ["auto", "utf-8", "base64"], "default": "auto", "description": "`base64` for binary files."},
             }),
             &["path"],
-        ),
-        output_schema: schema::output_schema(
+        )
+    },
+    output_schema: || {
+        schema::output_schema(
             json!({
                 "path": {"type": "string"},
                 "content": {"type": "string"},
@@ -97,116 +102,138 @@ pub(crate) fn definition() -> ToolDefinition {
                 "next_offset": {"type": ["integer", "null"]},
                 "truncated": {"type": "boolean"},
             }),
-            &["path", "content", "encoding", "mime_type", "size", "sha256", "offset", "next_offset", "truncated"],
+            &[
+                "path",
+                "content",
+                "encoding",
+                "mime_type",
+                "size",
+                "sha256",
+                "offset",
+                "next_offset",
+                "truncated",
+            ],
+        )
+    },
+    name_argument: NameArgument::Text,
+    guide: &[
+        (
+            GuideStep::ReadInstructions,
+            "`skills_read` on `/skills/NAME`",
         ),
-        annotations: Annotations::READ_ONLY,
+        (GuideStep::ReadFiles, "`skills_read` on `/skills/NAME/PATH`"),
+    ],
+    hooks: Some(HookView {
+        fields: |arguments| {
+            let path = program_path(text_argument(arguments, "path"));
+            vec![("file_path", json!(path))]
+        },
+        ..HookView::new("Read")
+    }),
+    call: Call::Files(call),
+};
+
+/// Reads a file or a part of it.
+pub(super) fn call(context: FileCall<'_>, arguments: Value) -> Result<ToolOutput, ToolError> {
+    let arguments: ReadArguments = parse_arguments(arguments)?;
+    let limit = effective_limit(&arguments)?;
+    let mut resolved = context
+        .files
+        .resolve(&VirtualPath::parse(&arguments.path)?)?;
+    // `skills/NAME` means its `SKILL.md`, under the name that the directory has for it.
+    if let (Some(skill), true) = (&resolved.skill, resolved.parts.is_empty()) {
+        resolved.parts.push(skill.file_name.clone());
+        resolved.display = format!("{}/{}", resolved.display, skill.file_name);
     }
+    let mut source = open_source(context.files, &resolved)?;
+    let part = match (arguments.encoding, arguments.unit) {
+        (Encoding::Base64, Unit::Bytes) => {
+            read_base64(&mut source, arguments.offset, limit, &resolved)?
+        }
+        (Encoding::Base64, Unit::Lines) => {
+            return Err(ToolErrorCode::InvalidArguments
+                .error("cannot read lines with encoding `base64`")
+                .with_hint("use unit `bytes`"));
+        }
+        (_, Unit::Bytes) => read_bytes(&mut source, arguments.offset, limit, &resolved)?
+            .ok_or_else(|| binary_file_error(&resolved, &source))?,
+        (_, Unit::Lines) => read_lines(&mut source, arguments.offset, limit, &resolved)?
+            .ok_or_else(|| binary_file_error(&resolved, &source))?,
+    };
+    if arguments.offset == 0 {
+        record_read(context, &resolved);
+    }
+    let data = json!({
+        "path": resolved.display,
+        "content": part.content,
+        "encoding": part.encoding,
+        "mime_type": media_type(file_name(&resolved), content_kind(part.encoding)),
+        "size": source.size(),
+        "sha256": source.sha256(),
+        "offset": part.offset,
+        "next_offset": part.next_offset,
+        "truncated": part.next_offset.is_some(),
+    });
+    let text = match part.next_offset {
+        Some(next) => format!(
+            "{}\n{}",
+            part.content,
+            continuation_note(next, arguments.unit, source.size())
+        ),
+        None => part.content,
+    };
+    Ok(ToolOutput::new(text, data))
 }
 
-impl FileTools {
-    /// Reads a file or a part of it.
-    pub(crate) fn read(
-        &self,
-        arguments: &ReadArguments,
-        session: Option<&str>,
-    ) -> Result<ToolOutput, ToolError> {
-        let limit = effective_limit(arguments)?;
-        let mut resolved = self.resolve(&VirtualPath::parse(&arguments.path)?)?;
-        // `skills/NAME` means its `SKILL.md`, under the name that the directory has for it.
-        if let (Some(skill), true) = (&resolved.skill, resolved.parts.is_empty()) {
-            resolved.parts.push(skill.file_name.clone());
-            resolved.display = format!("{}/{}", resolved.display, skill.file_name);
-        }
-        let mut source = self.open_source(&resolved)?;
-        let part = match (arguments.encoding, arguments.unit) {
-            (Encoding::Base64, Unit::Bytes) => {
-                read_base64(&mut source, arguments.offset, limit, &resolved)?
-            }
-            (Encoding::Base64, Unit::Lines) => {
-                return Err(ToolErrorCode::InvalidArguments
-                    .error("cannot read lines with encoding `base64`")
-                    .with_hint("use unit `bytes`"));
-            }
-            (_, Unit::Bytes) => read_bytes(&mut source, arguments.offset, limit, &resolved)?
-                .ok_or_else(|| binary_file_error(&resolved, &source))?,
-            (_, Unit::Lines) => read_lines(&mut source, arguments.offset, limit, &resolved)?
-                .ok_or_else(|| binary_file_error(&resolved, &source))?,
-        };
-        if arguments.offset == 0 {
-            self.record_read(&resolved, session);
-        }
-        let data = json!({
-            "path": resolved.display,
-            "content": part.content,
-            "encoding": part.encoding,
-            "mime_type": media_type(file_name(&resolved), content_kind(part.encoding)),
-            "size": source.size(),
-            "sha256": source.sha256(),
-            "offset": part.offset,
-            "next_offset": part.next_offset,
-            "truncated": part.next_offset.is_some(),
-        });
-        let text = match part.next_offset {
-            Some(next) => format!(
-                "{}\n{}",
-                part.content,
-                continuation_note(next, arguments.unit, source.size())
-            ),
-            None => part.content,
-        };
-        Ok(ToolOutput::new(text, data))
+/// Records that a file of a skill was read. To read its `SKILL.md` is to activate it.
+fn record_read(FileCall { files, session }: FileCall<'_>, resolved: &ResolvedPath) {
+    let Some(skill) = &resolved.skill else {
+        return;
+    };
+    let library = files.runtime.library();
+    if !library.usage().is_enabled() {
+        return;
     }
-
-    /// Records that a file of a skill was read. To read its `SKILL.md` is to activate it.
-    fn record_read(&self, resolved: &ResolvedPath, session: Option<&str>) {
-        let Some(skill) = &resolved.skill else {
-            return;
-        };
-        let library = self.runtime.library();
-        if !library.usage().is_enabled() {
-            return;
-        }
-        let catalog = library.catalog();
-        let is_same = |entry: &Entry| entry.directory() == skill.entry.directory();
-        // Drafts are not used as skills.
-        if !catalog.entries().iter().any(is_same) {
-            return;
-        }
-        let activity = if resolved.parts == [skill.file_name.as_str()] {
-            Activity::Activated(ActivatedBy::Implicit)
-        } else {
-            Activity::ReferenceRead
-        };
-        library.usage().record([&skill.entry], activity, session);
+    let catalog = library.catalog();
+    let is_same = |entry: &Entry| entry.directory() == skill.entry.directory();
+    // Drafts are not used as skills.
+    if !catalog.entries().iter().any(is_same) {
+        return;
     }
+    let activity = if resolved.parts == [skill.file_name.as_str()] {
+        Activity::Activated(ActivatedBy::Implicit)
+    } else {
+        Activity::ReferenceRead
+    };
+    library.usage().record([&skill.entry], activity, session);
+}
 
-    fn open_source(&self, resolved: &ResolvedPath) -> Result<FileSource, ToolError> {
-        if let Some(bytes) = read_linked_manifest(resolved) {
-            // This path leaves the skill by design, so its target must still not be hidden.
-            self.check_visible(resolved, &canonicalize_existing(&resolved.host_path))?;
-            return Ok(FileSource::InMemory(bytes));
+fn open_source(files: &VirtualFiles, resolved: &ResolvedPath) -> Result<FileSource, ToolError> {
+    if let Some(bytes) = read_linked_manifest(resolved) {
+        // This path leaves the skill by design, so its target must still not be hidden.
+        files.check_visible(resolved, &canonicalize_existing(&resolved.host_path))?;
+        return Ok(FileSource::InMemory(bytes));
+    }
+    let to_tool_error = |error| io_error(&error, &resolved.display);
+    let reject = |code: ToolErrorCode, message: String| {
+        Err(code.error(message).with_path(&resolved.display))
+    };
+    match open::open_file(&resolved.base_dir, &files.canonicalize(resolved)?)
+        .map_err(to_tool_error)?
+    {
+        OpenedFile::File(file, metadata) => {
+            FileSource::from_file(file, metadata.len()).map_err(to_tool_error)
         }
-        let to_tool_error = |error| io_error(&error, &resolved.display);
-        let reject = |code: ToolErrorCode, message: String| {
-            Err(code.error(message).with_path(&resolved.display))
-        };
-        match open::open_file(&resolved.base_dir, &self.canonicalize(resolved)?)
-            .map_err(to_tool_error)?
-        {
-            OpenedFile::File(file, metadata) => {
-                FileSource::from_file(file, metadata.len()).map_err(to_tool_error)
-            }
-            OpenedFile::Directory => Err(ToolErrorCode::IsADirectory
-                .error(format!(
-                    "'{}' is a directory, use skills_ls() instead",
-                    resolved.display
-                ))
-                .with_path(&resolved.display)),
-            OpenedFile::Special => reject(
-                ToolErrorCode::PermissionDenied,
-                format!("cannot read '{}': not a regular file", resolved.display),
-            ),
-        }
+        OpenedFile::Directory => Err(ToolErrorCode::IsADirectory
+            .error(format!(
+                "'{}' is a directory, use skills_ls() instead",
+                resolved.display
+            ))
+            .with_path(&resolved.display)),
+        OpenedFile::Special => reject(
+            ToolErrorCode::PermissionDenied,
+            format!("cannot read '{}': not a regular file", resolved.display),
+        ),
     }
 }
 

@@ -2,22 +2,24 @@
 
 use std::collections::BTreeMap;
 use std::io::ErrorKind;
+use std::path::PathBuf;
 use std::sync::PoisonError;
 
 use cap_std::ambient_authority;
 use cap_std::fs::Dir;
 use serde::Deserialize;
-use serde_json::json;
+use serde_json::{Value, json};
 use skills_runtime::discovery::SKILL_FILE;
 use skills_runtime::manifest::{Draft, DraftError, DraftErrorKind};
 
-use super::{FileTools, SkillWrites};
 use crate::files::write::{self, WriteMode, WriteRequest};
 use crate::files::{io_error, temporary};
 use crate::schema;
-use crate::tool_definition::{Annotations, ToolDefinition};
+use crate::tool::{Call, FileCall, HookView, NameArgument, Tool, parse_arguments, text_argument};
+use crate::tool_definition::Annotations;
+use crate::virtual_files::{SkillWrites, VirtualFiles};
 use crate::virtual_path::escape_for_display;
-use crate::{ToolError, ToolErrorCode, ToolOutput};
+use crate::{ToolError, ToolErrorCode, ToolGroup, ToolOutput};
 
 /// Maximum number of scripts of a new skill; more can be added with `skills_write`.
 const MAX_SCRIPTS: usize = 20;
@@ -29,7 +31,7 @@ const MAX_SCRIPT_NAME_CHARS: usize = 64;
 /// Arguments of `skills_create`.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(crate) struct CreateArguments {
+struct CreateArguments {
     name: String,
     description: String,
     instructions: String,
@@ -40,16 +42,16 @@ pub(crate) struct CreateArguments {
     scripts: BTreeMap<String, String>,
 }
 
-pub(crate) fn definition() -> ToolDefinition {
-    let name_rule = "At most 64 lowercase letters, digits and single inner hyphens, starting with a letter, such as `code-reviewer` or `pdf2image`.";
-    ToolDefinition {
-        name: "skills_create".to_owned(),
-        title: "Create a skill".to_owned(),
-        description:
-            "Create a draft skill with a SKILL.md and scripts. It can be read and edited, and does not run until a user accepts it. \
-                      Existing skills are never replaced."
-                .to_owned(),
-        input_schema: schema::input_schema(
+pub(crate) const TOOL: Tool = Tool {
+    name: "skills_create",
+    groups: &[ToolGroup::Workspace],
+    title: "Create a skill",
+    description: "Create a draft skill with a SKILL.md and scripts. It can be read and edited, and does not run until a user accepts it. \
+                  Existing skills are never replaced.",
+    annotations: Annotations::ADDITIVE,
+    input_schema: || {
+        let name_rule = "At most 64 lowercase letters, digits and single inner hyphens, starting with a letter, such as `code-reviewer` or `pdf2image`.";
+        schema::input_schema(
             json!({
                 // No pattern: an invalid name gets an error that explains the rule.
                 "name": {"type": "string", "description": name_rule},
@@ -64,8 +66,10 @@ pub(crate) fn definition() -> ToolDefinition {
                             "description": "Contents by file name; a name without an extension is a Python script."},
             }),
             &["name", "description", "instructions"],
-        ),
-        output_schema: schema::output_schema(
+        )
+    },
+    output_schema: || {
+        schema::output_schema(
             json!({
                 "status": {"const": "created"},
                 "name": {"type": "string"},
@@ -73,89 +77,108 @@ pub(crate) fn definition() -> ToolDefinition {
                 "uri": {"type": "string"},
             }),
             &["status", "name", "path", "uri"],
-        ),
-        annotations: Annotations::ADDITIVE,
+        )
+    },
+    name_argument: NameArgument::Text,
+    guide: &[],
+    hooks: Some(HookView {
+        fields: |arguments| {
+            let path = format!("/skills/{}/SKILL.md", text_argument(arguments, "name"));
+            let content = text_argument(arguments, "instructions");
+            vec![("file_path", json!(path)), ("content", json!(content))]
+        },
+        ..HookView::new("Write")
+    }),
+    call: Call::Files(call),
+};
+
+/// Creates a draft.
+pub(super) fn call(
+    FileCall { files: all, .. }: FileCall<'_>,
+    arguments: Value,
+) -> Result<ToolOutput, ToolError> {
+    let arguments: CreateArguments = parse_arguments(arguments)?;
+    let draft = render_draft(&arguments).map_err(|error| draft_error(&error))?;
+    let path = format!("/skills/{}", draft.name());
+    let mut files = vec![(vec![SKILL_FILE.to_owned()], draft.render())];
+    for (name, content) in validate_scripts(&arguments.scripts)? {
+        files.push((vec!["scripts".to_owned(), name], content.to_owned()));
+    }
+    // Held from the check of the name to the rename, so that two calls cannot create the same
+    // skill.
+    let _write_guard = all
+        .write_lock
+        .lock()
+        .unwrap_or_else(PoisonError::into_inner);
+    check_name_free(all, draft.name())?;
+    let drafts = open_drafts(all, &path)?;
+    let bytes = files.iter().map(|(_, content)| content.len() as u64).sum();
+    let quota_exceeded = |remaining| {
+        ToolErrorCode::TooLarge
+            .error(format!(
+                "cannot write '{path}': {remaining} bytes left in the write quota of skills"
+            ))
+            .with_path(&path)
+    };
+    // Reserved before writing, so that concurrent calls cannot exceed the quota together.
+    all.skill_quota.reserve(bytes).map_err(quota_exceeded)?;
+    build_draft(&drafts, draft.name(), &files, &path)
+        .inspect_err(|_| all.skill_quota.release(bytes))?;
+    // The next call must find the draft, even while a watcher has not reported it yet.
+    all.rescan_after_write();
+    let uri = format!("skill://{}/{SKILL_FILE}", draft.name());
+    let data = json!({"status": "created", "name": draft.name(), "path": path, "uri": uri});
+    let mut output = ToolOutput::new(data.to_string(), data);
+    output.files = files
+        .iter()
+        .map(|(parts, _)| format!("{path}/{}", parts.join("/")))
+        .collect();
+    Ok(output)
+}
+
+/// Returns true if a model can create drafts: the tool is listed, and the host application has a
+/// directory for them.
+pub(super) fn is_available(files: &VirtualFiles) -> bool {
+    let is_listed = files.groups.iter().any(|group| TOOL.groups.contains(group));
+    is_listed && drafts_dir(files).is_some()
+}
+
+fn drafts_dir(files: &VirtualFiles) -> Option<&PathBuf> {
+    let drafts = files.drafts_dir.as_ref();
+    drafts.filter(|_| files.skill_writes != SkillWrites::Never)
+}
+
+/// Rejects the name of any existing skill, in whatever root it is and whether it is active or
+/// not.
+fn check_name_free(files: &VirtualFiles, name: &str) -> Result<(), ToolError> {
+    let is_taken = files
+        .runtime
+        .library()
+        // Not the cached catalog: another process may have added the skill.
+        .refresh()
+        // Inactive skills count, too: a draft could otherwise take the name of a disabled skill
+        // and be accepted in its place.
+        .all_entries()
+        .any(|entry| entry.name().as_str() == name);
+    if is_taken {
+        Err(name_taken_error(name))
+    } else {
+        Ok(())
     }
 }
 
-impl FileTools {
-    /// Creates a draft.
-    pub(crate) fn create(&self, arguments: &CreateArguments) -> Result<ToolOutput, ToolError> {
-        let draft = render_draft(arguments).map_err(|error| draft_error(&error))?;
-        let path = format!("/skills/{}", draft.name());
-        let mut files = vec![(vec![SKILL_FILE.to_owned()], draft.render())];
-        for (name, content) in validate_scripts(&arguments.scripts)? {
-            files.push((vec!["scripts".to_owned(), name], content.to_owned()));
-        }
-        // Held from the check of the name to the rename, so that two calls cannot create the same
-        // skill.
-        let _write_guard = self
-            .write_lock
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner);
-        self.check_name_free(draft.name())?;
-        let drafts = self.open_drafts(&path)?;
-        let bytes = files.iter().map(|(_, content)| content.len() as u64).sum();
-        let quota_exceeded = |remaining| {
-            ToolErrorCode::TooLarge
-                .error(format!(
-                    "cannot write '{path}': {remaining} bytes left in the write quota of skills"
-                ))
-                .with_path(&path)
-        };
-        // Reserved before writing, so that concurrent calls cannot exceed the quota together.
-        self.skill_quota.reserve(bytes).map_err(quota_exceeded)?;
-        build_draft(&drafts, draft.name(), &files, &path)
-            .inspect_err(|_| self.skill_quota.release(bytes))?;
-        // The next call must find the draft, even while a watcher has not reported it yet.
-        self.rescan_after_write();
-        let uri = format!("skill://{}/{SKILL_FILE}", draft.name());
-        let data = json!({"status": "created", "name": draft.name(), "path": path, "uri": uri});
-        let mut output = ToolOutput::new(data.to_string(), data);
-        output.files = files
-            .iter()
-            .map(|(parts, _)| format!("{path}/{}", parts.join("/")))
-            .collect();
-        Ok(output)
-    }
-
-    /// Rejects the name of any existing skill, in whatever root it is and whether it is active or
-    /// not.
-    fn check_name_free(&self, name: &str) -> Result<(), ToolError> {
-        let is_taken = self
-            .runtime
-            .library()
-            // Not the cached catalog: another process may have added the skill.
-            .refresh()
-            // Inactive skills count, too: a draft could otherwise take the name of a disabled skill
-            // and be accepted in its place.
-            .all_entries()
-            .any(|entry| entry.name().as_str() == name);
-        if is_taken {
-            Err(name_taken_error(name))
-        } else {
-            Ok(())
-        }
-    }
-
-    fn open_drafts(&self, display_path: &str) -> Result<Dir, ToolError> {
-        let Some(path) = self
-            .drafts_dir
-            .as_ref()
-            .filter(|_| self.skill_writes != SkillWrites::Never)
-        else {
-            let error =
-                ToolErrorCode::ReadOnly.error("cannot create skills: not enabled by the operator");
-            return Err(error
-                .with_path(display_path)
-                .with_hint("write the files to the workspace and ask the user to install them"));
-        };
-        // The path is configured by the host application, so ambient authority is right here.
-        Dir::create_ambient_dir_all(path, ambient_authority())
-            .map_err(|error| io_error(&error, display_path))?;
-        Dir::open_ambient_dir(path, ambient_authority())
-            .map_err(|error| io_error(&error, display_path))
-    }
+fn open_drafts(files: &VirtualFiles, display_path: &str) -> Result<Dir, ToolError> {
+    let Some(path) = drafts_dir(files) else {
+        let error =
+            ToolErrorCode::ReadOnly.error("cannot create skills: not enabled by the operator");
+        return Err(error
+            .with_path(display_path)
+            .with_hint("write the files to the workspace and ask the user to install them"));
+    };
+    // The path is configured by the host application, so ambient authority is right here.
+    Dir::create_ambient_dir_all(path, ambient_authority())
+        .map_err(|error| io_error(&error, display_path))?;
+    Dir::open_ambient_dir(path, ambient_authority()).map_err(|error| io_error(&error, display_path))
 }
 
 fn render_draft(arguments: &CreateArguments) -> Result<Draft, DraftError> {

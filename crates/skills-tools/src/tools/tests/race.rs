@@ -23,12 +23,12 @@ fn swap(top: &Dir, path: &str, target: &str, stop: &AtomicBool) -> usize {
     swaps
 }
 
-fn while_swapping(fixture: &Fixture, path: &str, target: &str, call: impl Fn()) {
+fn while_swapping(fixture: &Fixture, path: &str, target: &str, once: impl Fn()) {
     let (stop, top) = (AtomicBool::new(false), fixture.top.try_clone().unwrap());
     std::thread::scope(|scope| {
         let swapper = scope.spawn(|| swap(&top, path, target, &stop));
         for _ in 0..CALLS {
-            call();
+            once();
         }
         stop.store(true, Ordering::Relaxed);
         assert!(swapper.join().unwrap() > 0);
@@ -40,10 +40,8 @@ fn while_swapping(fixture: &Fixture, path: &str, target: &str, call: impl Fn()) 
 fn write_while_swapping(fixture: &Fixture, at: &str, target: &str, path: &str) {
     let (written, refused) = (Cell::new(0), Cell::new(0));
     let write = |mode: &str| {
-        let result = fixture.tools.write(
-            &serde_json::from_value(json!({"path": path, "content": "dead", "mode": mode}))
-                .unwrap(),
-        );
+        let arguments = json!({"path": path, "content": "dead", "mode": mode});
+        let result = call(&skills_write::TOOL, &fixture.files, arguments);
         let count = if result.is_ok() { &written } else { &refused };
         count.set(count.get() + 1);
     };
@@ -85,16 +83,15 @@ fn reading_never_follows_what_became_a_link() {
     fixture.top.create_dir("work/d").unwrap();
     fixture.top.write("work/d/canary", "inside").unwrap();
     while_swapping(&fixture, "work/d", "../outside", || {
-        if let Ok(outcome) = fixture.tools.read(
-            &serde_json::from_value(json!({"path": "d/canary"})).unwrap(),
-            None,
-        ) {
+        let read = call(
+            &skills_read::TOOL,
+            &fixture.files,
+            json!({"path": "d/canary"}),
+        );
+        if let Ok(outcome) = read {
             assert_eq!(outcome.text(), "inside");
         }
-        if let Ok(outcome) = fixture
-            .tools
-            .ls(&serde_json::from_value(json!({"path": "d"})).unwrap(), None)
-        {
+        if let Ok(outcome) = call(&skills_ls::TOOL, &fixture.files, json!({"path": "d"})) {
             assert!(outcome.text().contains("(6 bytes)"), "{}", outcome.text());
         }
     });
@@ -104,10 +101,8 @@ fn reading_never_follows_what_became_a_link() {
 fn concurrent_creation_of_a_skill_succeeds_once() {
     let fixture = Fixture::new();
     let create = || {
-        fixture.tools.create(
-            &serde_json::from_value(json!({"name": "new", "description": "x", "instructions": ""}))
-                .unwrap(),
-        )
+        let arguments = json!({"name": "new", "description": "x", "instructions": ""});
+        call(&skills_create::TOOL, &fixture.files, arguments)
     };
     let made = std::thread::scope(|scope| {
         let all: Vec<_> = (0..8).map(|_| scope.spawn(|| create().is_ok())).collect();
