@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use skills_runtime::{Catalog, Entry};
 
-use super::Publisher;
+use super::publisher::Publisher;
 
 /// Maximum number of completions.
 const MAX_VALUES: usize = 100;

@@ -7,9 +7,10 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use skills_runtime::discovery::{InactiveEntry, InactiveReason, Lookup};
 use skills_runtime::{Catalog, Entry};
 
+use super::error::PublicationError;
+use super::published_skill::{PublishedContent, PublishedSkills};
 use super::snapshot::{self, Capture, CaptureResult};
-use super::unpublished::UnpublishedReason;
-use super::{PublicationError, PublishedContent, PublishedSkills, UnpublishedSkill};
+use super::unpublished::{UnpublishedReason, UnpublishedSkill};
 use crate::files::read::sha256;
 use crate::virtual_files::VirtualFiles;
 

@@ -12,8 +12,8 @@ use skills_runtime::manifest::{Document, FrontmatterScan, MAX_FILE_BYTES};
 use skills_runtime::{Entry, holds_key_by_content};
 
 use super::field_rules::check_fields;
-use super::unpublished::UnpublishedReason;
-use super::{MAX_BYTES, MAX_FILES, PublishedFile, PublishedSkill};
+use super::published_skill::{PublishedFile, PublishedSkill};
+use super::unpublished::{MAX_BYTES, MAX_FILES, UnpublishedReason};
 use crate::files::media::{ContentKind, media_type};
 use crate::files::open::{self, OpenedFile};
 use crate::files::read::sha256;

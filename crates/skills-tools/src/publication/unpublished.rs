@@ -1,10 +1,33 @@
-//! Reasons for which a skill is not published.
+//! Skills that are not published, and the reasons.
 
 use skills_runtime::manifest::{AmbiguousYaml, MAX_FILE_BYTES, ManifestError};
 
-use super::{MAX_BYTES, MAX_FILES};
 use crate::sanitize::MAX_DESCRIPTION_CHARS;
 use crate::virtual_path::escape_for_display;
+
+/// Maximum number of files of a published skill: 512.
+pub(crate) const MAX_FILES: usize = 512;
+/// Maximum size of a published skill, all files together: 16 MiB.
+pub(crate) const MAX_BYTES: u64 = 16 << 20;
+
+/// A skill that is not published, and why.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct UnpublishedSkill {
+    /// The name of the skill.
+    pub name: String,
+    /// One sentence for the host application, with the name. Contains no host paths.
+    pub warning: String,
+}
+
+impl UnpublishedSkill {
+    pub(super) fn new(name: &str, reason: &UnpublishedReason) -> Self {
+        Self {
+            name: name.to_owned(),
+            warning: reason.warning(name),
+        }
+    }
+}
 
 /// The reason for which a skill is not published. Messages contain no host paths.
 #[derive(Debug, thiserror::Error)]

@@ -3,17 +3,15 @@
 use std::sync::Arc;
 
 use serde_json::{Value, json};
+use skills_runtime::Entry;
 use skills_runtime::discovery::InactiveEntry;
 use skills_runtime::ledger::Activity;
-use skills_runtime::{Entry, is_invisible};
 
 use super::{LsArguments, invalid_cursor};
+use crate::sanitize::whole_description;
 use crate::tool::FileCall;
 use crate::virtual_files::VirtualFiles;
 use crate::{ToolError, ToolOutput};
-
-/// Maximum length of a description in the list, in characters.
-const MAX_DESCRIPTION_CHARS: usize = 1024;
 
 pub(super) fn list(
     FileCall { files, session }: FileCall<'_>,
@@ -81,7 +79,7 @@ fn inactive_row(files: &VirtualFiles, inactive: &InactiveEntry) -> (String, Valu
     let (entry, reason) = (inactive.entry(), inactive.reason());
     let is_draft = files.is_draft(entry, reason);
     let description = if is_draft {
-        display_description(entry)
+        whole_description(entry.manifest().description())
     } else {
         String::new()
     };
@@ -98,7 +96,7 @@ fn inactive_row(files: &VirtualFiles, inactive: &InactiveEntry) -> (String, Valu
 }
 
 fn active_row(entry: &Entry) -> (String, Value) {
-    let description = display_description(entry);
+    let description = whole_description(entry.manifest().description());
     (
         skill_line(entry, &description),
         skill_json(entry, description),
@@ -125,23 +123,4 @@ fn skill_json(entry: &Entry, description: String) -> Value {
         "enabled": true,
         "warnings": warnings,
     })
-}
-
-/// Returns the description on one line, without invisible characters.
-fn display_description(entry: &Entry) -> String {
-    let mut line = String::new();
-    let mut left = MAX_DESCRIPTION_CHARS;
-    for word in entry.manifest().description().split_whitespace() {
-        let space = if line.is_empty() { "" } else { " " };
-        for c in space
-            .chars()
-            // The description is untrusted and could hide instructions from the user.
-            .chain(word.chars().filter(|c| !is_invisible(*c)))
-            .take(left)
-        {
-            line.push(c);
-            left -= 1;
-        }
-    }
-    line
 }
