@@ -9,8 +9,8 @@ use toml::Spanned;
 use crate::error::Repr;
 use crate::path::{is_comparable, is_pattern};
 use crate::{
-    ApprovalMode, Effect, InstallPolicy, NewContentPolicy, Policy, PolicyError, ResourceLimits,
-    Rule, RuleSource, SandboxChoice, SandboxRequirement, SignatureIdentity,
+    ApprovalMode, Effect, InstallPolicy, NewContentPolicy, PolicyError, ResourceLimits, Rule,
+    RuleSource, SandboxChoice, SandboxRequirement, SignatureIdentity,
 };
 
 /// A parsed policy file in TOML: approval mode, policy for new content and for missing
@@ -18,7 +18,7 @@ use crate::{
 /// of skills that may be installed.
 ///
 /// Every key is optional and unknown keys are errors, so a misspelled `deny` cannot be ignored.
-/// The file does not apply itself: [`Policy::from_files`] combines all files of a host.
+/// The file does not apply itself: [`Policy::from_files`](crate::Policy::from_files) combines all files of a host.
 ///
 /// ```
 /// use skills_policy::{PolicyFile, RuleSource};
@@ -36,10 +36,10 @@ pub struct PolicyFile {
     mode: Option<ApprovalMode>,
     new_content: Option<NewContentPolicy>,
     rules: Vec<Rule>,
-    refuse_missing_requirements: bool,
+    pub(crate) refuse_missing_requirements: bool,
     limits: ResourceLimits,
-    install: InstallPolicy,
-    sandboxes: Vec<SandboxRequirement>,
+    pub(crate) install: InstallPolicy,
+    pub(crate) sandboxes: Vec<SandboxRequirement>,
 }
 
 /// The keys of a file.
@@ -226,41 +226,9 @@ impl PolicyFile {
     }
 }
 
-impl Policy {
-    /// Combines policy files. All rules apply, and every file can lower a limit and none can raise
-    /// it.
-    ///
-    /// The approval mode and the policy for new content are those of the user, else of the
-    /// administrator. The administrator and projects can only make them stricter. `allow` rules of
-    /// projects have no effect before [`trust_project`](Self::trust_project).
-    ///
-    /// ```
-    /// use skills_policy::{ApprovalMode, Policy, PolicyFile, RuleSource};
-    ///
-    /// let user = PolicyFile::parse("mode = \"trusted\"", RuleSource::User, "user.toml")?;
-    /// let project = PolicyFile::parse("mode = \"ask\"", RuleSource::Project, "project.toml")?;
-    /// assert_eq!(Policy::from_files(&[user, project]).mode(), ApprovalMode::Ask);
-    /// # Ok::<(), skills_policy::PolicyError>(())
-    /// ```
-    pub fn from_files(files: &[PolicyFile]) -> Self {
-        files
-            .iter()
-            .fold(Self::default(), |mut policy, file| {
-                policy.refuses_missing_requirements |= file.refuse_missing_requirements;
-                policy.install = policy.install.combine(&file.install);
-                policy.sandboxes.extend(file.sandboxes.iter().cloned());
-                policy
-                    .with_rules(file.rules.iter().cloned())
-                    .lower_ceiling(&file.limits)
-            })
-            .with_mode(strictest(files, |file| file.mode))
-            .with_new_content(strictest(files, |file| file.new_content))
-    }
-}
-
 /// Returns the setting of the user, else of the administrator, or a stricter one of the
 /// administrator or a project.
-fn strictest<T: Copy + Default + Ord>(
+pub(crate) fn strictest<T: Copy + Default + Ord>(
     files: &[PolicyFile],
     setting: impl Fn(&PolicyFile) -> Option<T>,
 ) -> T {

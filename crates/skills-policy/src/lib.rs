@@ -60,6 +60,7 @@
 //! ```
 
 mod approval;
+mod approval_mode;
 mod approval_response;
 mod authorization;
 mod capability;
@@ -71,6 +72,7 @@ mod executed_files;
 mod file;
 mod grants;
 mod host;
+mod install_policy;
 mod key_paths;
 mod limits;
 mod numeric_address;
@@ -96,6 +98,7 @@ pub use approval::{
     Approval, ApprovalFuture, ApprovalRequest, ApprovalStore, Approver, BoxError, ContentStatus,
     NullApprovalStore,
 };
+pub use approval_mode::{ApprovalMode, NewContentPolicy};
 pub use approval_response::ApprovalResponse;
 pub use authorization::{Authorization, Denial};
 pub use capability::Capability;
@@ -105,12 +108,13 @@ pub use error::PolicyError;
 pub use file::PolicyFile;
 pub use grants::{Access, FileGrant, Grants, NetworkGrant, SpawnGrant};
 pub use host::{HostFilter, HostPattern};
+pub use install_policy::{InstallPolicy, SignatureIdentity};
 pub use key_paths::{ends_key_path, is_key_by_content, key_part, key_path};
 pub use limits::ResourceLimits;
 pub use package::PackagePattern;
 pub use permission::Permission;
 pub use permission_manager::{Evaluation, PendingApproval, PermissionManager};
-pub use policy::{ApprovalMode, InstallPolicy, NewContentPolicy, Policy, SignatureIdentity};
+pub use policy::Policy;
 pub use protected_paths::{
     ends_executed_path, ends_protected_path, file_reader, fold_name, innermost_protected_name,
     may_lead_to_protected, protected_paths,

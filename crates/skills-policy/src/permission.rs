@@ -3,6 +3,7 @@
 use std::fmt;
 use std::path::{Path, PathBuf};
 
+use crate::sensitive::{KEYS, host_caution, path_caution};
 use crate::{Capability, HostPattern};
 
 /// One thing that a program may do, optionally for one target.
@@ -135,6 +136,19 @@ impl Permission {
             | Self::Write(path)
             | Self::WriteProtected { path, .. }
             | Self::ReadKeys { path, .. } => Some(path),
+            _ => None,
+        }
+    }
+
+    /// Returns why no message suggests to allow it, as a clause; `None` if there is no reason.
+    #[must_use]
+    pub fn caution(&self) -> Option<&'static str> {
+        match self {
+            Self::ReadKeys { .. } => Some(KEYS),
+            Self::Read(path) | Self::Write(path) | Self::WriteProtected { path, .. } => {
+                path_caution(path)
+            }
+            Self::Host(pattern) => host_caution(&pattern.to_string()),
             _ => None,
         }
     }

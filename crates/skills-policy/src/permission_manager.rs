@@ -18,7 +18,7 @@ use crate::session_approvals::{Epoch, SessionApprovals};
 use crate::{
     Approval, ApprovalMode, ApprovalRequest, ApprovalResponse, ApprovalStore, Approver,
     Authorization, BoxError, ContentStatus, Decision, DecisionReason, Denial, NewContentPolicy,
-    PermissionDecision, Policy, Request,
+    Permission, PermissionDecision, Policy, Request,
 };
 
 /// Authorizes requests by rules, stored approvals and responses of an approver, in this order.
@@ -519,6 +519,27 @@ impl PermissionManager {
             }),
             granted => granted,
         }
+    }
+
+    /// Returns what standing rules allow for this request and the decisions of a run lack: such rules
+    /// add nothing to content that was not approved.
+    #[must_use]
+    pub fn withheld_by_rules(
+        &self,
+        request: &Request,
+        decisions: &[PermissionDecision],
+    ) -> Vec<Permission> {
+        let is_granted = |permission: &Permission| {
+            decisions.iter().any(|decision| {
+                decision.decision() == Decision::Allow && decision.permission().covers(permission)
+            })
+        };
+        let evaluation = self.policy().evaluate(request);
+        evaluation
+            .standing_requests()
+            .map(|decision| decision.permission.clone())
+            .filter(|permission| !is_granted(permission))
+            .collect()
     }
 }
 

@@ -1,13 +1,16 @@
 //! The policy: rules, approval mode and ceiling, and how they are applied.
 
-use std::path::PathBuf;
-
-use serde::{Deserialize, Serialize};
+use std::path::Path;
 
 use crate::evaluation_result::RuleEvaluation;
+#[cfg(feature = "toml")]
+use crate::file::{PolicyFile, strictest};
+use crate::rule_requests::{named_permission, requested};
+use crate::target::Kind;
 use crate::{
-    Authorization, Capability, Decision, DecisionReason, Denial, Effect, Grants, Request,
-    ResourceLimits, Rule, RuleSource, SandboxRequirement, Target,
+    ApprovalMode, Authorization, Capability, Decision, DecisionReason, Denial, Effect, Grants,
+    InstallPolicy, NewContentPolicy, PermissionDecision, Request, ResourceLimits, Rule, RuleSource,
+    SandboxChoice, SandboxRequirement, Target,
 };
 
 /// Rules, approval mode, policy for new content, and the ceiling of resource limits.
@@ -52,121 +55,6 @@ pub struct Policy {
     pub(crate) sandboxes: Vec<SandboxRequirement>,
 }
 
-/// Which skills may be installed. Default: all.
-///
-/// The policy does not know sources; an installer compares its own with the patterns.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct InstallPolicy {
-    /// Lists of patterns, one of each file with the key `sources`. A source must match one pattern
-    /// of each list, so that no file can widen the list of another, and an empty list allows none.
-    pub sources: Vec<Vec<String>>,
-    /// Whether skills without a signature of a trusted key or identity are rejected.
-    /// `require-signature` in policy files.
-    pub requires_signature: bool,
-    /// The public keys whose signatures count, as text; `None` if no file lists any.
-    /// `signature-keys` in policy files; those of projects are ignored.
-    ///
-    /// If files require signatures, only the keys that each of their lists contains count, so that a
-    /// user cannot add a key to those of an administrator. Otherwise the keys of all files do.
-    pub signature_keys: Option<Vec<String>>,
-    /// The identities of Sigstore whose signatures count, combined like the keys; `Some` if a file
-    /// lists any keys or identities. `signature-identities` in policy files; those of projects are
-    /// ignored.
-    pub signature_identities: Option<Vec<SignatureIdentity>>,
-}
-
-/// An identity of Sigstore, and by which keys its signatures are verified.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-#[non_exhaustive]
-pub struct SignatureIdentity {
-    /// The issuer of the identity, a space, and the identity.
-    pub identity: String,
-    /// The `trusted_root.json` of the same policy file. Without one no signature of the identity is
-    /// verified.
-    pub trusted_root: Option<PathBuf>,
-}
-
-impl InstallPolicy {
-    /// Combines this policy with that of another file.
-    #[must_use]
-    pub fn combine(mut self, other: &Self) -> Self {
-        self.sources.extend(other.sources.iter().cloned());
-        let required = (self.requires_signature, other.requires_signature);
-        self.signature_keys = combine_signers(
-            self.signature_keys.take(),
-            other.signature_keys.clone(),
-            required,
-        );
-        self.signature_identities = combine_signers(
-            self.signature_identities.take(),
-            other.signature_identities.clone(),
-            required,
-        );
-        self.requires_signature |= other.requires_signature;
-        self
-    }
-}
-
-/// Combines the signers of two files, of which each can require signatures.
-fn combine_signers<T: PartialEq>(
-    signers: Option<Vec<T>>,
-    others: Option<Vec<T>>,
-    required: (bool, bool),
-) -> Option<Vec<T>> {
-    let (signers, others) = match (signers, others) {
-        (None, signers) | (signers, None) => return signers,
-        (Some(signers), Some(others)) => (signers.into_iter(), others),
-    };
-    Some(match required {
-        (true, true) => signers.filter(|signer| others.contains(signer)).collect(),
-        (true, false) => signers.collect(),
-        (false, true) => others,
-        (false, false) => signers.chain(others).collect(),
-    })
-}
-
-/// How permissions are decided that no rule decides, and those with an `ask` rule.
-///
-/// In policy files `strict`, `ask` or `trusted`; ordered from strict to lenient. No mode overrides
-/// a `deny` rule, and none grants a protected path or a hook.
-#[derive(
-    Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize,
-)]
-#[serde(rename_all = "lowercase")]
-pub enum ApprovalMode {
-    /// Denied, and no approver is asked: rules and stored approvals decide alone. For servers and
-    /// continuous integration.
-    Strict,
-    /// An approver is asked; without a response they are denied.
-    #[default]
-    Ask,
-    /// What a skill declares is granted. `deny` and `ask` rules still apply, and what the skill
-    /// does not declare needs approval.
-    Trusted,
-}
-
-/// Whether content that was never approved may run.
-///
-/// A rule such as `allow spawn:git` is written for the skills that exist at the time. This setting
-/// decides whether it also applies to a skill, or to an update, that appears later. Ordered from
-/// strict to lenient.
-#[derive(
-    Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize,
-)]
-#[serde(rename_all = "kebab-case")]
-pub enum NewContentPolicy {
-    /// It needs approval before its first run, whatever it requests.
-    Ask,
-    /// It needs approval if a standing rule or trusted mode grants it a privilege, anything but
-    /// reading. With the default grants alone it runs, as skills of low risk do in the OpenSkills
-    /// flow. In policy files `ask-if-privileged`.
-    #[default]
-    AskIfPrivileged,
-    /// It is treated like approved content.
-    Allow,
-}
-
 impl Default for Policy {
     fn default() -> Self {
         let allow_reading = Rule::new(Effect::Allow, RuleSource::BuiltIn, Capability::Read);
@@ -184,6 +72,37 @@ impl Default for Policy {
 }
 
 impl Policy {
+    /// Combines policy files. All rules apply, and every file can lower a limit and none can raise
+    /// it.
+    ///
+    /// The approval mode and the policy for new content are those of the user, else of the
+    /// administrator. The administrator and projects can only make them stricter. `allow` rules of
+    /// projects have no effect before [`trust_project`](Self::trust_project).
+    ///
+    /// ```
+    /// use skills_policy::{ApprovalMode, Policy, PolicyFile, RuleSource};
+    ///
+    /// let user = PolicyFile::parse("mode = \"trusted\"", RuleSource::User, "user.toml")?;
+    /// let project = PolicyFile::parse("mode = \"ask\"", RuleSource::Project, "project.toml")?;
+    /// assert_eq!(Policy::from_files(&[user, project]).mode(), ApprovalMode::Ask);
+    /// # Ok::<(), skills_policy::PolicyError>(())
+    /// ```
+    #[cfg(feature = "toml")]
+    pub fn from_files(files: &[PolicyFile]) -> Self {
+        files
+            .iter()
+            .fold(Self::default(), |mut policy, file| {
+                policy.refuses_missing_requirements |= file.refuse_missing_requirements;
+                policy.install = policy.install.combine(&file.install);
+                policy.sandboxes.extend(file.sandboxes.iter().cloned());
+                policy
+                    .with_rules(file.rules().iter().cloned())
+                    .lower_ceiling(file.limits())
+            })
+            .with_mode(strictest(files, PolicyFile::mode))
+            .with_new_content(strictest(files, PolicyFile::new_content))
+    }
+
     /// Adds a rule.
     pub fn rule(mut self, rule: Rule) -> Self {
         self.rules.push(rule);
@@ -282,6 +201,36 @@ impl Policy {
         &self.install
     }
 
+    /// Requires a sandbox. Several requirements for one program must agree, or it does not run.
+    pub fn require_sandbox(mut self, requirement: SandboxRequirement) -> Self {
+        self.sandboxes.push(requirement);
+        self
+    }
+
+    /// Selects the sandbox for a program in `directory`: the required one, else `preferred`.
+    ///
+    /// # Errors
+    /// Returns the requirement that `preferred`, or another requirement, contradicts.
+    /// [`SandboxChoice::Auto`] contradicts none.
+    pub fn select_sandbox(
+        &self,
+        directory: &Path,
+        preferred: SandboxChoice,
+    ) -> Result<SandboxChoice, &SandboxRequirement> {
+        let mut requirements = self.sandboxes.iter().filter(|requirement| {
+            let within = requirement.within.as_deref();
+            within.is_none_or(|within| directory.starts_with(within))
+        });
+        requirements.try_fold(preferred, |chosen, requirement| {
+            match (chosen, requirement.sandbox) {
+                (chosen, SandboxChoice::Auto) => Ok(chosen),
+                (SandboxChoice::Auto, required) => Ok(required),
+                (chosen, required) if chosen == required => Ok(chosen),
+                _ => Err(requirement),
+            }
+        })
+    }
+
     /// Returns the statements about sandboxes, in the order in which they were added.
     #[must_use]
     pub fn sandboxes(&self) -> &[SandboxRequirement] {
@@ -324,4 +273,90 @@ impl Policy {
             was_asked: false,
         })
     }
+
+    /// Returns why an `allow` rule of the invocation for `target` would allow nothing of a request:
+    /// another rule denies it, or no rule can allow it. `None` if it would have an effect, or if the
+    /// target names no permission by itself, such as `env:NAME`.
+    ///
+    /// ```
+    /// use skills_policy::{Effect, Policy, Request, Rule, RuleSource, Target};
+    ///
+    /// let deny = Rule::parse(Effect::Deny, RuleSource::User, "spawn:rm")?;
+    /// let policy = Policy::default().rule(deny);
+    /// let request = Request::new("/skills/pdf");
+    /// let obstacle = |target: &str| {
+    ///     let target: Target = target.parse().unwrap();
+    ///     policy.obstacle(&request, &target).map(|reason| reason.to_string())
+    /// };
+    /// assert_eq!(obstacle("spawn:git"), None);
+    /// assert_eq!(obstacle("spawn:rm").unwrap(), "by rule `deny spawn:rm (user)`");
+    /// assert_eq!(
+    ///     obstacle("write:/skills/pdf/out").unwrap(),
+    ///     "the skill directory is always read-only"
+    /// );
+    /// # Ok::<(), skills_policy::PolicyError>(())
+    /// ```
+    #[must_use]
+    pub fn obstacle(&self, request: &Request, target: &Target) -> Option<DecisionReason> {
+        let rule = Rule::new(Effect::Allow, RuleSource::Invocation, target.clone());
+        let permission = named_permission(&rule, request)?;
+        if request.is_dropped(permission.capability()) {
+            let reason = "the caller runs it without this permission";
+            return Some(DecisionReason::Forbidden { reason });
+        }
+        let requested = requested(permission, request);
+        let policy = self.clone().rule(rule);
+        let decision = policy.decide_permission(request, requested);
+        (decision.decision != Decision::Allow).then_some(decision.reason)
+    }
+
+    /// Returns true if no rule of the invocation would allow all programs to a request, and one that
+    /// names a program would: other rules deny single programs, or ask about them, which is the
+    /// [obstacle](Self::obstacle) to all programs.
+    ///
+    /// ```
+    /// use skills_policy::{Effect, Policy, Request, Rule, RuleSource};
+    ///
+    /// let deny = |target| Rule::parse(Effect::Deny, RuleSource::User, target);
+    /// let request = Request::new("/skills/pdf");
+    /// let policy = Policy::default().rule(deny("spawn:git")?);
+    /// assert!(policy.requires_program_name(&request));
+    /// assert!(!policy.rule(deny("spawn")?).requires_program_name(&request));
+    /// # Ok::<(), skills_policy::PolicyError>(())
+    /// ```
+    #[must_use]
+    pub fn requires_program_name(&self, request: &Request) -> bool {
+        let all = Target::from(Capability::Spawn);
+        if self.obstacle(request, &all).is_none() {
+            return false;
+        }
+        let mut others = self.clone();
+        others
+            .rules
+            .retain(|rule| !matches!(rule.target.0, Kind::Program(_)));
+        others.obstacle(request, &all).is_none()
+    }
+
+    /// Returns the `allow` rules of the invocation that allowed nothing of these decisions, such as
+    /// a variable without a value, or a path that another rule denies.
+    #[must_use]
+    pub fn unused_invocation_rules<'a>(
+        &'a self,
+        decisions: &[PermissionDecision],
+    ) -> Vec<&'a Rule> {
+        self.rules
+            .iter()
+            .filter(|rule| rule.effect == Effect::Allow && rule.source == RuleSource::Invocation)
+            .filter(|rule| {
+                !decisions
+                    .iter()
+                    .any(|decision| is_effective(rule, decision))
+            })
+            .collect()
+    }
+}
+
+/// Returns true if an `allow` rule can be what allowed a permission.
+fn is_effective(rule: &Rule, decision: &PermissionDecision) -> bool {
+    decision.decision() == Decision::Allow && rule.target.overlaps(decision.permission())
 }

@@ -84,6 +84,8 @@ pub(crate) const CALLER_NAME: &str = "the caller";
 const HOOKS_NAME: &str = "its hooks";
 /// The requester of declared variables and programs.
 const REQUIREMENTS_NAME: &str = "its requirements";
+/// Why a caller does not get a permission that the skill does not declare.
+pub(crate) const NOT_DECLARED: &str = "the `allowed-tools` of the skill do not include it";
 /// The requester of permissions that rules or approvals allow without a request of the skill.
 pub(crate) const RULES_NAME: &str = "the policy";
 /// Requesters that are not entries of `allowed-tools`.

@@ -5,7 +5,8 @@ use std::path::Path;
 
 use crate::evaluation_result::RuleEvaluation;
 use crate::path::{is_comparable, is_program_name, paths_overlap};
-use crate::request::{Basis, CALLER_NAME, RULES_NAME, RequestedPermission};
+use crate::request::{Basis, CALLER_NAME, NOT_DECLARED, RULES_NAME, RequestedPermission};
+use crate::rule_requests::requested_by_rules;
 use crate::target::Kind;
 use crate::{
     ApprovalMode, Capability, Decision, DecisionReason, Effect, HostPattern, Permission,
@@ -41,9 +42,6 @@ const READING_PROGRAMS: [&str; 24] = [
     "wc",
 ];
 
-/// Why a caller does not get a permission that the skill does not declare.
-pub(crate) const NOT_DECLARED: &str = "the `allowed-tools` of the skill do not include it";
-
 impl Policy {
     /// Applies the rules to each requested permission, and adds those that rules request and
     /// allow.
@@ -57,7 +55,7 @@ impl Policy {
                 .collect(),
             denied_hosts: self.hosts_of_rules(request, Effect::Deny),
         };
-        for requested in self.requested_by_rules(request) {
+        for requested in requested_by_rules(self.allow_rules(request), request) {
             self.add_allowed(request, requested, &mut evaluation);
         }
         evaluation
@@ -220,7 +218,16 @@ impl Policy {
         found
     }
 
-    pub(crate) fn may_allow(&self, rule: &Rule) -> bool {
+    /// Returns the `allow` rules that apply to a request.
+    fn allow_rules(&self, request: &Request) -> impl Iterator<Item = &Rule> {
+        let rules = self
+            .rules
+            .iter()
+            .filter(|rule| rule.effect == Effect::Allow);
+        rules.filter(|rule| rule.applies_to(&request.directory) && self.may_allow(rule))
+    }
+
+    fn may_allow(&self, rule: &Rule) -> bool {
         // A project's rules come with its repository, possibly from the author of the skill.
         rule.source != RuleSource::Project || self.is_project_trusted
     }

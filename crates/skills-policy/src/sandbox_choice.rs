@@ -1,10 +1,10 @@
 //! Which sandbox runs programs.
 
 use std::fmt;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::str::FromStr;
 
-use crate::{Policy, PolicyError, RuleSource, error::Repr};
+use crate::{PolicyError, RuleSource, error::Repr};
 
 /// The sandbox for programs.
 ///
@@ -91,41 +91,12 @@ impl fmt::Display for SandboxRequirement {
     }
 }
 
-impl Policy {
-    /// Requires a sandbox. Several requirements for one program must agree, or it does not run.
-    pub fn require_sandbox(mut self, requirement: SandboxRequirement) -> Self {
-        self.sandboxes.push(requirement);
-        self
-    }
-
-    /// Selects the sandbox for a program in `directory`: the required one, else `preferred`.
-    ///
-    /// # Errors
-    /// Returns the requirement that `preferred`, or another requirement, contradicts.
-    /// [`SandboxChoice::Auto`] contradicts none.
-    pub fn select_sandbox(
-        &self,
-        directory: &Path,
-        preferred: SandboxChoice,
-    ) -> Result<SandboxChoice, &SandboxRequirement> {
-        let mut requirements = self.sandboxes.iter().filter(|requirement| {
-            let within = requirement.within.as_deref();
-            within.is_none_or(|within| directory.starts_with(within))
-        });
-        requirements.try_fold(preferred, |chosen, requirement| {
-            match (chosen, requirement.sandbox) {
-                (chosen, SandboxChoice::Auto) => Ok(chosen),
-                (SandboxChoice::Auto, required) => Ok(required),
-                (chosen, required) if chosen == required => Ok(chosen),
-                _ => Err(requirement),
-            }
-        })
-    }
-}
-
 #[cfg(test)]
 mod tests {
+    use std::path::Path;
+
     use super::*;
+    use crate::Policy;
 
     fn requirement(sandbox: SandboxChoice, within: Option<&str>) -> SandboxRequirement {
         SandboxRequirement {

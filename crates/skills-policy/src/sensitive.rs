@@ -6,10 +6,10 @@
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use std::path::Path;
 
+use crate::key_part;
 use crate::numeric_address::parse_ipv4;
-use crate::{HostPattern, Permission, key_part};
 
-const KEYS: &str = "it may contain keys";
+pub(crate) const KEYS: &str = "it may contain keys";
 const METADATA: &str = "it can be the metadata service of a cloud, which hands out keys";
 const ADMINISTRATION: &str = "programs of this machine are controlled by that port";
 
@@ -92,27 +92,6 @@ pub fn host_caution(host: &str) -> Option<&'static str> {
         || addresses.iter().any(|address| is_this_machine(*address));
     let is_administration = port.is_some_and(|port| ADMINISTRATION_PORTS.contains(&port));
     (is_loopback && is_administration).then_some(ADMINISTRATION)
-}
-
-impl Permission {
-    /// Returns why no message suggests to allow it, as a clause; `None` if there is no reason.
-    #[must_use]
-    pub fn caution(&self) -> Option<&'static str> {
-        match self {
-            Self::ReadKeys { .. } => Some(KEYS),
-            Self::Read(path) | Self::Write(path) | Self::WriteProtected { path, .. } => {
-                path_caution(path)
-            }
-            Self::Host(pattern) => pattern.caution(),
-            _ => None,
-        }
-    }
-}
-
-impl HostPattern {
-    fn caution(&self) -> Option<&'static str> {
-        host_caution(&self.to_string())
-    }
 }
 
 /// Splits `host:port`, `[address]:port` and `[address]`.
@@ -203,6 +182,7 @@ fn low_ipv4(address: Ipv6Addr) -> Option<Ipv4Addr> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::{HostPattern, Permission};
 
     #[test]
     fn metadata_services_are_recognized_in_every_spelling() {

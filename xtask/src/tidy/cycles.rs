@@ -18,11 +18,9 @@ const LIMIT: Limit = Limit {
         ("skills-install::origin", 13),
         ("skills-manifest::ambiguity", 24),
         ("skills-packages::grammar::python_requirement", 9),
-        ("skills-policy::authorization", 6),
         ("skills-process::interpreter", 9),
         ("skills-runtime::error", 31),
         ("skills-script::description", 21),
-        ("skills-tools::publication", 6),
     ],
     file: "xtask/src/tidy/cycles.rs",
 };

@@ -12,8 +12,6 @@ const LIMIT: Limit = Limit {
     exceptions: &[
         ("skills-discovery::discovery::Discovery", 3),
         ("skills-install::store::Store", 3),
-        ("skills-policy::permission::Permission", 3),
-        ("skills-policy::policy::Policy", 5),
         ("skills-ref-compat::strict::scanner::Scanner", 5),
         ("skills-runtime::executor::Executor", 15),
         ("skills-runtime::executor::artifacts::ExecutionArtifacts", 3),
