@@ -18,10 +18,6 @@ use crate::error::SetupError;
 const MAX_FILE_BYTES: u64 = 16 << 20;
 
 /// Opens a file or directory of the store, which no other user can write.
-#[expect(
-    clippy::disallowed_methods,
-    reason = "a file of the store, not of a skill"
-)]
 pub(crate) fn open(path: &Path) -> io::Result<File> {
     File::open(path)
 }
@@ -59,10 +55,6 @@ fn read_bytes(path: &Path) -> Option<Vec<u8>> {
     Some(bytes)
 }
 
-#[expect(
-    clippy::disallowed_methods,
-    reason = "a directory of the store, not of a skill"
-)]
 pub(crate) fn list(directory: &Path) -> Vec<String> {
     let entries = fs::read_dir(directory).into_iter().flatten().flatten();
     let mut names: Vec<String> = entries
@@ -76,10 +68,6 @@ pub(crate) fn list(directory: &Path) -> Vec<String> {
 ///
 /// # Errors
 /// Fails if an entry cannot be read or has a name that is not text.
-#[expect(
-    clippy::disallowed_methods,
-    reason = "a directory of the store, not of a skill"
-)]
 pub(crate) fn list_all(directory: &Path) -> io::Result<Vec<String>> {
     let mut names = Vec::new();
     for entry in fs::read_dir(directory)? {
@@ -99,10 +87,6 @@ pub(crate) fn is_same_file(file: &File, path: &Path) -> bool {
 }
 
 /// Returns the size of all files below a directory, in bytes.
-#[expect(
-    clippy::disallowed_methods,
-    reason = "a directory of the store, not of a skill"
-)]
 pub(crate) fn size_of(directory: &Path) -> u64 {
     let mut total = 0;
     let mut pending = vec![directory.to_owned()];

@@ -77,18 +77,7 @@ impl Plan {
         self.packages.sort();
         self.packages.dedup();
         for package in &mut self.packages {
-            package.is_declared = match package.registry {
-                Registry::Pypi => project.python.as_ref().is_some_and(|python| {
-                    let names = python.requirements.iter();
-                    names
-                        .into_iter()
-                        .any(|declared| declared.name() == package.name)
-                }),
-                Registry::Npm => {
-                    let node = project.node.as_ref();
-                    node.is_some_and(|node| node.dependencies.contains_key(&package.name))
-                }
-            };
+            package.is_declared = project.declares_name(package.registry, &package.name);
         }
         self.check_locked(project)?;
         Ok(self)

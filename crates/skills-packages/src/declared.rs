@@ -2,13 +2,10 @@
 
 use std::collections::BTreeSet;
 
-use crate::listed::{ListedPackage, Registry};
-use crate::node::NodeProject;
-use crate::project::{Project, ReadFile};
-use crate::python::PythonProject;
+use crate::files::ReadFile;
+use crate::listed::ListedPackage;
+use crate::project::Project;
 
-/// Maximum size of a file that declares packages, in bytes. Larger ones declare nothing.
-pub const MAX_FILE_BYTES: u64 = 4 << 20;
 /// Names of the files that declare the packages of a directory.
 const DECLARATIONS: [&str; 3] = ["package.json", "pyproject.toml", "requirements.txt"];
 
@@ -38,16 +35,10 @@ pub fn declared_packages<'a>(
     listed: &[ListedPackage],
 ) -> BTreeSet<String> {
     let mut declared = BTreeSet::new();
-    let of_registry = |registry| {
-        listed
-            .iter()
-            .filter(move |package| package.registry == registry)
-    };
-    let listed = Project {
-        python: PythonProject::with_listed(None, of_registry(Registry::Pypi)),
-        node: NodeProject::with_listed(None, of_registry(Registry::Npm)),
-    };
-    add(&mut declared, &listed);
+    add(
+        &mut declared,
+        &Project::default().with_listed(listed.iter()),
+    );
     let mut directories = BTreeSet::new();
     for path in paths {
         let (directory, name) = match path.rsplit_once('/') {

@@ -18,7 +18,7 @@ mod toml_text;
 
 pub use npm_version::{compare_npm_versions, npm_range_allows};
 pub use panic_guard::{catch_panic, outside_guard};
-pub use python_requirement::{InvalidRequirement, PythonRequirement, PythonSystem};
+pub use python_requirement::{InvalidRequirement, PythonRequirement, PythonSystem, normalize_name};
 pub use python_version::PythonVersion;
 pub use toml_text::{InvalidToml, parse_toml};
 

@@ -2,9 +2,9 @@
 
 use std::collections::BTreeSet;
 
+use crate::files::ReadFile;
 use crate::listed::{ListedPackage, Registry};
 use crate::module_names::package_of_module;
-use crate::project::ReadFile;
 
 /// The directory with the sources of WebAssembly modules. What they import is built into the module,
 /// and some of it is part of `skills build`.

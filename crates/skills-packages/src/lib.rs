@@ -27,6 +27,7 @@
 //! ```
 
 mod declared;
+mod files;
 mod grammar;
 mod imported;
 mod listed;
@@ -35,20 +36,24 @@ mod mentioned;
 mod module_names;
 mod node;
 mod npm_file;
+mod npm_name;
 mod project;
 mod python;
+mod shown_text;
 
-pub use declared::{MAX_FILE_BYTES, declared_packages};
+pub use declared::declared_packages;
+pub use files::{MAX_FILE_BYTES, ReadFile};
 pub use grammar::{
     InvalidRequirement, InvalidToml, PythonRequirement, PythonSystem, PythonVersion, catch_panic,
-    compare_npm_versions, npm_range_allows, outside_guard, parse_toml,
+    compare_npm_versions, normalize_name, npm_range_allows, outside_guard, parse_toml,
 };
 pub use imported::{imported_packages, is_local_module};
 pub use listed::{InvalidPackage, ListedPackage, Registry};
 pub use locked::{LockedPackages, LockedVersion, is_lock_file, locked_packages};
 pub use mentioned::mentioned_packages;
 pub use module_names::{is_known_module, package_of_module};
-pub use node::{NodeProject, is_npm_package_name};
+pub use node::NodeProject;
 pub use npm_file::{is_npm_file, is_npm_registry, npm_file_url, npm_registry};
-pub use project::{Project, ReadFile};
-pub use python::{PythonProject, normalize_name};
+pub use npm_name::is_npm_package_name;
+pub use project::Project;
+pub use python::PythonProject;

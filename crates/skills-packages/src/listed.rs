@@ -5,8 +5,8 @@ use std::fmt;
 use skills_manifest::RequiredPackage;
 
 use crate::grammar::PythonRequirement;
-use crate::node::{is_npm_package_name, is_range_of_registry, split_version};
-use crate::python::shown;
+use crate::npm_name::{is_npm_package_name, is_range_of_registry, split_version};
+use crate::shown_text::shown;
 
 /// Maximum length of a listed package, in bytes.
 const MAX_BYTES: usize = 256;

@@ -5,11 +5,11 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde::Deserialize;
 use toml::Value;
 
+use crate::files::ReadFile;
+use crate::grammar::normalize_name;
 use crate::listed::Registry;
 use crate::npm_file::npm_registry;
-use crate::project::ReadFile;
 use crate::python::lock::{self, UvPackage, UvSource};
-use crate::python::normalize_name;
 
 /// The addresses of the indexes that are used if nothing else is configured.
 const DEFAULT_INDEXES: [&str; 2] = ["https://pypi.org/simple", "https://registry.npmjs.org"];
@@ -97,7 +97,7 @@ fn of_uv(text: &str) -> Option<LockedPackages> {
             digests: hashes.collect(),
             version: package.version.unwrap_or_default(),
         };
-        let name = qualified(Registry::Pypi, &normalize_name(&package.name));
+        let name = format!("{}:{}", Registry::Pypi, normalize_name(&package.name));
         packages.entry(name).or_default().insert(locked);
     }
     Some(packages)
@@ -159,7 +159,7 @@ fn of_npm(text: &str) -> Option<LockedPackages> {
             version,
             digests: package.integrity.into_iter().collect(),
         };
-        let name = qualified(Registry::Npm, name);
+        let name = format!("{}:{name}", Registry::Npm);
         packages.entry(name).or_default().insert(locked);
     }
     Some(packages)
@@ -182,13 +182,6 @@ fn host_of(url: &str) -> Option<&str> {
 fn index_of(address: &str) -> Option<String> {
     let address = address.trim_end_matches('/');
     (!DEFAULT_INDEXES.contains(&address)).then(|| address.to_owned())
-}
-
-fn qualified(registry: Registry, name: &str) -> String {
-    match registry {
-        Registry::Pypi => format!("pypi:{name}"),
-        Registry::Npm => format!("npm:{name}"),
-    }
 }
 
 #[cfg(test)]

@@ -2,7 +2,7 @@
 
 use url::Url;
 
-use crate::node::is_npm_package_name;
+use crate::npm_name::is_npm_package_name;
 
 /// Returns the URL of the file of one version of a package in a registry; `None` for a name or a
 /// version that is none, or a registry that is not the URL of a directory.

@@ -1,5 +1,6 @@
 //! What a skill declares.
 
+use crate::files::ReadFile;
 use crate::listed::{ListedPackage, Registry};
 use crate::node::NodeProject;
 use crate::python::PythonProject;
@@ -8,10 +9,6 @@ use crate::python::PythonProject;
 const SCRIPTS: &str = "scripts";
 /// Maximum number of directories above a script that are searched.
 const MAX_DEPTH: usize = 8;
-
-/// A function that reads a file of the skill by its relative path, with `/` between parts; `None` if there is no
-/// such file, or if it is not text.
-pub type ReadFile<'a> = dyn Fn(&str) -> Option<String> + 'a;
 
 /// The packages that a skill declares for one of its programs, by ecosystem.
 #[derive(Debug, Clone, Default)]
@@ -36,27 +33,28 @@ impl Project {
     #[must_use]
     pub fn read(files: &ReadFile<'_>, script: Option<&str>, listed: &[ListedPackage]) -> Self {
         let directories = directories(script);
-        let of_registry = |registry: Registry| {
-            listed
-                .iter()
-                .filter(move |package| package.registry == registry)
-        };
         let kind = script.map(extension);
         let uses_python = !matches!(kind, Some("js" | "mjs" | "cjs" | "ts"));
         let uses_node = kind != Some("py");
+        let python = || PythonProject::read(files, script, &directories);
+        let node = || NodeProject::read(files, &directories);
+        let declared = Self {
+            python: uses_python.then(python).flatten(),
+            node: uses_node.then(node).flatten(),
+        };
+        declared.with_listed(listed.iter().filter(|package| match package.registry {
+            Registry::Pypi => uses_python,
+            Registry::Npm => uses_node,
+        }))
+    }
+
+    /// Adds listed packages.
+    pub(crate) fn with_listed<'a>(self, listed: impl Iterator<Item = &'a ListedPackage>) -> Self {
+        let (python, node): (Vec<_>, Vec<_>) =
+            listed.partition(|package| package.registry == Registry::Pypi);
         Self {
-            python: uses_python
-                .then(|| {
-                    let declared = PythonProject::read(files, script, &directories);
-                    PythonProject::with_listed(declared, of_registry(Registry::Pypi))
-                })
-                .flatten(),
-            node: uses_node
-                .then(|| {
-                    let declared = NodeProject::read(files, &directories);
-                    NodeProject::with_listed(declared, of_registry(Registry::Npm))
-                })
-                .flatten(),
+            python: PythonProject::with_listed(self.python, python.into_iter()),
+            node: NodeProject::with_listed(self.node, node.into_iter()),
         }
     }
 
@@ -90,7 +88,13 @@ impl Project {
     pub fn declares(&self, package: &ListedPackage) -> bool {
         let name = package.name();
         let name = name.split_once(':').map_or("", |(_, name)| name);
-        match package.registry {
+        self.declares_name(package.registry, name)
+    }
+
+    /// Returns true if a package is declared, by its normalized name, in any version.
+    #[must_use]
+    pub fn declares_name(&self, registry: Registry, name: &str) -> bool {
+        match registry {
             Registry::Pypi => self.python.as_ref().is_some_and(|python| {
                 let mut declared = python.requirements.iter();
                 declared.any(|requirement| requirement.name() == name)

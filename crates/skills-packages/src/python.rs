@@ -7,14 +7,13 @@ mod requirements;
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use crate::files::ReadFile;
 use crate::grammar::PythonRequirement;
 use crate::listed::ListedPackage;
-use crate::project::ReadFile;
+use crate::shown_text::shown;
 
 /// Maximum number of declared packages.
 const MAX_REQUIREMENTS: usize = 512;
-/// Maximum number of characters of an invalid text in a message.
-const MAX_SHOWN_CHARS: usize = 80;
 
 /// The packages that a skill declares for Python.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -126,27 +125,4 @@ impl PythonProject {
             self.problems.push(format!("{file}{line}: {reason}"));
         }
     }
-}
-
-/// Returns the start of a text for a message, with escapes.
-pub(crate) fn shown(text: &str) -> String {
-    text.chars()
-        .take(MAX_SHOWN_CHARS)
-        .flat_map(char::escape_debug)
-        .collect()
-}
-
-/// Returns the normalized form of a package name, by which an index knows it: lowercase, with one
-/// `-` for each run of `-`, `_` and `.`.
-#[must_use]
-pub fn normalize_name(name: &str) -> String {
-    let mut normalized = String::with_capacity(name.len());
-    for character in name.chars() {
-        if !"-_.".contains(character) {
-            normalized.extend(character.to_lowercase());
-        } else if !normalized.ends_with('-') {
-            normalized.push('-');
-        }
-    }
-    normalized
 }

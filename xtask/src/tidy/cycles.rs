@@ -17,7 +17,6 @@ const LIMIT: Limit = Limit {
         ("skills-install::web", 6),
         ("skills-install::origin", 13),
         ("skills-manifest::ambiguity", 24),
-        ("skills-packages::grammar::python_requirement", 9),
         ("skills-process::interpreter", 9),
         ("skills-runtime::error", 31),
         ("skills-script::description", 21),

@@ -16,7 +16,6 @@ use pep508_rs::{
 };
 
 use super::{PythonVersion, catch_panic};
-use crate::python::normalize_name;
 
 /// Maximum length of a requirement, in bytes.
 const MAX_BYTES: usize = 4_096;
@@ -175,6 +174,21 @@ impl PythonSystem {
         };
         MarkerEnvironment::try_from(builder).ok().map(Self)
     }
+}
+
+/// Returns the normalized form of a package name, by which an index knows it: lowercase, with one
+/// `-` for each run of `-`, `_` and `.`.
+#[must_use]
+pub fn normalize_name(name: &str) -> String {
+    let mut normalized = String::with_capacity(name.len());
+    for character in name.chars() {
+        if !"-_.".contains(character) {
+            normalized.extend(character.to_lowercase());
+        } else if !normalized.ends_with('-') {
+            normalized.push('-');
+        }
+    }
+    normalized
 }
 
 /// The reason for texts that the grammar excludes.

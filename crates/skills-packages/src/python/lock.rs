@@ -4,8 +4,9 @@ use std::collections::BTreeMap;
 
 use serde::Deserialize;
 
-use super::{PythonProject, normalize_name, shown};
-use crate::grammar::{PythonRequirement, PythonVersion, parse_toml};
+use super::PythonProject;
+use crate::grammar::{PythonRequirement, PythonVersion, normalize_name, parse_toml};
+use crate::shown_text::shown;
 
 /// The part of a lock file that says which files are meant.
 #[derive(Deserialize)]

@@ -3,8 +3,8 @@
 use toml::{Table, Value};
 
 use super::{PythonProject, lock};
+use crate::files::ReadFile;
 use crate::grammar::{canonical_specifiers, parse_toml};
-use crate::project::ReadFile;
 
 /// Reads `pyproject.toml` in a directory, with `uv.lock`; `None` if there is none, or if it declares
 /// no packages.

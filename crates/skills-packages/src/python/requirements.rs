@@ -1,7 +1,7 @@
 //! `requirements.txt`.
 
 use super::PythonProject;
-use crate::project::ReadFile;
+use crate::files::ReadFile;
 
 /// Maximum number of files that include each other.
 const MAX_FILES: usize = 16;
