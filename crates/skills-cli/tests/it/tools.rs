@@ -5,6 +5,8 @@ use std::fs;
 #[cfg(target_os = "linux")]
 use crate::skills::{examples, skills_in};
 use insta::assert_snapshot;
+use skills_runtime::SkillRuntime;
+use skills_tools::{ToolGroup, ToolSet};
 
 #[test]
 fn tools_are_listed_as_text_and_for_each_api() {
@@ -15,18 +17,13 @@ fn tools_are_listed_as_text_and_for_each_api() {
         .lines()
         .filter_map(|line| line.split_whitespace().next())
         .collect();
-    assert_snapshot!(names.join("\n"), @"
-    skills_ls
-    skills_read
-    skills_write
-    skills_create
-    skills_run
-    skills_bash
-    run_skill_script
-    search_skills
-    load_skill
-    read_skill_resource
-    search_references
+    let without_skills = ToolSet::builder(SkillRuntime::builder().build());
+    let without_skills = without_skills.tool_groups(ToolGroup::ALL).build().unwrap();
+    let builtin = without_skills.definitions().unwrap();
+    let (first, of_scripts) = names.split_at(builtin.len());
+    let builtin: Vec<&str> = builtin.iter().map(|tool| tool.name.as_str()).collect();
+    assert_eq!(first, builtin);
+    assert_snapshot!(of_scripts.join("\n"), @"
     skill__gcd-calculator__gcd
     skill__sandbox-probe__probe
     skill__sandbox-probe__read_shadow

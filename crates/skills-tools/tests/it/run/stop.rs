@@ -1,7 +1,8 @@
 //! Stopping of programs, and the output that is kept.
 
 use std::fs::File;
-use std::time::{Duration, Instant};
+use std::pin::pin;
+use std::time::Duration;
 
 use serde_json::json;
 use skills_runtime::CancellationToken;
@@ -11,7 +12,7 @@ use skills_tools::{CallContext, ToolOutput};
 use super::{kit, run};
 use crate::fixture::{Answer, Host, Tools};
 
-/// Time after which a stopped program must be gone, on any machine.
+/// How long the test waits for the end of all processes before it fails.
 const SOON: Duration = Duration::from_secs(20);
 
 /// Creates a script that holds a lock in the workspace while any of its processes is alive, and
@@ -26,8 +27,9 @@ def attempt(call):
         call()
     except OSError:
         pass
-def linger(name):
+def linger(name, began=lambda: None):
     open(work + '/' + name, 'w').write('began')
+    began()
     while True:
         time.sleep(0.05)
         with open(work + '/canary', 'a') as canary:
@@ -88,7 +90,6 @@ async fn all_processes_die_at_the_deadline() {
     for (name, leave) in cases {
         let host = holding(leave);
         let tools = host.allowing(&["spawn", &host.write_rule()]);
-        let begun = Instant::now();
         let outcome = limited(&tools, "scripts/hold.py").await;
         assert_eq!(
             outcome.text(),
@@ -101,7 +102,6 @@ async fn all_processes_die_at_the_deadline() {
             "{name}"
         );
         assert_eq!(outcome.structured["exit_code"], json!(null), "{name}");
-        assert!(begun.elapsed() < SOON, "{name}");
         all_are_gone(&host).await;
         assert!(
             host.path("workspace/a").exists(),
@@ -127,13 +127,12 @@ async fn when_the_program_ends_its_children_die() {
     if skip_without_sandbox() {
         return;
     }
-    let wait = "while not os.path.exists(work + '/a'):\n    time.sleep(0.01)\n";
     for close in ["", "    [os.close(n) for n in (0, 1, 2)]\n"] {
         let host = holding(&format!(
-            "if os.fork() == 0:\n    attempt(os.setsid)\n{close}    linger('a')\n{wait}os._exit(0)"
+            "reader, writer = os.pipe()\nif os.fork() == 0:\n    attempt(os.setsid)\n{close}    \
+             linger('a', lambda: os.write(writer, b'x'))\nos.read(reader, 1)\nos._exit(0)"
         ));
         let tools = host.allowing(&["spawn", &host.write_rule()]);
-        let begun = Instant::now();
         let arguments = json!({"name": "kit", "command": "scripts/hold.py", "timeout": 10});
         let outcome = tools.call("skills_run", arguments).await;
         assert!(
@@ -142,7 +141,6 @@ async fn when_the_program_ends_its_children_die() {
             "{}",
             outcome.answer()
         );
-        assert!(begun.elapsed() < 2 * SOON);
         all_are_gone(&host).await;
         assert!(host.path("workspace/a").exists());
     }
@@ -173,16 +171,19 @@ async fn a_cancelled_run_is_stopped_and_keeps_its_output() {
     let tools = host.allowing(&["spawn", &host.write_rule()]);
     let cancellation = CancellationToken::new();
     let context = CallContext::default().cancellation(cancellation.clone());
-    let begun = Instant::now();
     let has_begun = || host.path("workspace/a").exists() && host.path("workspace/b").exists();
-    let cancel = async {
-        while !has_begun() && begun.elapsed() < SOON {
+    let begin = async {
+        while !has_begun() {
             tokio::task::yield_now().await;
         }
-        cancellation.cancel();
     };
     let arguments = json!({"name": "kit", "command": "scripts/hold.py", "timeout": 60});
-    let (outcome, ()) = tokio::join!(tools.call_in("skills_run", arguments, &context), cancel);
+    let mut call = pin!(tools.call_in("skills_run", arguments, &context));
+    tokio::select! {
+        outcome = &mut call => panic!("it ended by itself: {}", outcome.text()),
+        () = begin => cancellation.cancel(),
+    }
+    let outcome = call.await;
     assert_eq!(
         (outcome.code(), outcome.text().as_ref()),
         (
@@ -191,7 +192,6 @@ async fn a_cancelled_run_is_stopped_and_keeps_its_output() {
         )
     );
     assert_eq!(outcome.structured["stdout"], "started\n");
-    assert!(begun.elapsed() < 2 * SOON);
     all_are_gone(&host).await;
     // A call that was cancelled before it started runs nothing.
     std::fs::remove_file(host.path("workspace/a")).unwrap();
