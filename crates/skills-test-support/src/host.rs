@@ -3,16 +3,12 @@
 #[cfg(target_os = "linux")]
 mod attempt;
 #[cfg(target_os = "linux")]
-mod control_groups;
-#[cfg(target_os = "linux")]
 mod events;
 #[cfg(target_os = "linux")]
 mod linux;
 
 use std::path::{Path, PathBuf};
 
-#[cfg(target_os = "linux")]
-pub use control_groups::{ControlGroups, control_groups};
 #[cfg(target_os = "linux")]
 pub use linux::{landlock, landlock_version, namespaces};
 

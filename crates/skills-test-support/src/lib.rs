@@ -13,7 +13,7 @@
 //! prints it and, in CI, fails on a skip that `xtask/expected-skips.txt` does not list.
 //!
 //! [`host_process`] starts a test program again as another process, and [`scene`] creates what an attempt
-//! to leave a sandbox needs. [`source_tree`] finds test data.
+//! to leave a sandbox needs. [`source_tree`] finds test data, and a [`SkillTree`] is skills that a test writes.
 //!
 //! It must never know what is tested, and only tests may depend on it.
 //!
@@ -40,6 +40,7 @@ pub mod host;
 pub mod host_process;
 #[cfg(unix)]
 pub mod scene;
+mod skill_tree;
 mod skip;
 mod source_tree;
 mod thread_time;
@@ -47,6 +48,7 @@ mod thread_time;
 use std::fs;
 use std::path::Path;
 
+pub use skill_tree::SkillTree;
 pub use skip::{RECORD, skip, skip_part, skip_without_file_events, skip_without_sandbox};
 pub use source_tree::{SOURCE_TREE, assert_document, source_tree};
 pub use thread_time::thread_time;

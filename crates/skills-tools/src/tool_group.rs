@@ -4,7 +4,7 @@
 ///
 /// Each group is enabled or disabled as a whole. By default, [`Core`](Self::Core) and
 /// [`LoadedScripts`](Self::LoadedScripts) are enabled, whose size does not depend on the number of
-/// skills. Groups may overlap; a tool is listed once. The file of a tool says to which groups it belongs.
+/// skills. Groups may overlap; a tool is listed once.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum ToolGroup {

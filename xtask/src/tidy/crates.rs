@@ -196,7 +196,7 @@ const CRATES: &[(&str, usize, &[&str])] = &[
         100,
         &["skills-policy", "skills-sandbox", "skills-sandbox-linux"],
     ),
-    ("skills-test-support", 1_100, &[]),
+    ("skills-test-support", 1_050, &[]),
     // The check of the crates that programs in WebAssembly can use.
     ("xtask", 8_700, &["skills-test-support"]),
 ];

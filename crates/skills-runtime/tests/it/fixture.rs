@@ -1,6 +1,6 @@
 //! Skills in a temporary directory, and a sandbox that records its jobs.
 
-use std::fs;
+use std::ops::Deref;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -12,37 +12,27 @@ use skills_runtime::{
     Refusals, Root, RunTarget, Sandbox, Scope, Secret, SkillRuntime, Termination, Workspace,
 };
 use skills_sandbox::{HostConnections, Job, RunFuture, RunOutput};
-use tempfile::TempDir;
+use skills_test_support::SkillTree;
 
 pub(crate) struct Fixture {
-    directory: TempDir,
+    tree: SkillTree,
     pub(crate) sandbox: Arc<Recorder>,
+}
+
+impl Deref for Fixture {
+    type Target = SkillTree;
+
+    fn deref(&self) -> &SkillTree {
+        &self.tree
+    }
 }
 
 impl Fixture {
     pub(crate) fn new() -> Self {
         Self {
-            directory: tempfile::tempdir().unwrap(),
+            tree: SkillTree::new(""),
             sandbox: Arc::default(),
         }
-    }
-
-    pub(crate) fn path(&self, below: &str) -> PathBuf {
-        self.directory.path().canonicalize().unwrap().join(below)
-    }
-
-    pub(crate) fn file(&self, path: &str, content: impl AsRef<[u8]>) -> &Self {
-        let path = self.path(path);
-        fs::create_dir_all(path.parent().unwrap()).unwrap();
-        fs::write(path, content).unwrap();
-        self
-    }
-
-    pub(crate) fn skill(&self, name: &str, extra: &str) -> &Self {
-        self.file(
-            &format!("{name}/SKILL.md"),
-            format!("---\nname: {name}\ndescription: About {name}.\n{extra}---\n# {name}\n"),
-        )
     }
 
     pub(crate) fn builder(&self) -> Builder {

@@ -10,6 +10,7 @@
 
 mod command;
 mod conformance;
+mod control_groups;
 mod escape;
 mod fake_network;
 mod keys;

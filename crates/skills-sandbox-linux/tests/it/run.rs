@@ -6,6 +6,7 @@ use skills_sandbox::{
 use skills_sandbox_linux::{IsolationMode, LinuxSandbox};
 use skills_test_support::{host, skip};
 
+use crate::control_groups::control_groups;
 use crate::skill::{Skill, check_host, skip_without, supported_modes};
 
 #[tokio::test]
@@ -420,7 +421,7 @@ async fn the_probe_agrees_with_the_host() {
 
 #[tokio::test]
 async fn memory_and_processes_are_counted_where_the_host_has_control_groups() {
-    let groups = host::control_groups();
+    let groups = control_groups();
     for mode in supported_modes() {
         let report = Skill::new(mode)
             .tool("Bash")

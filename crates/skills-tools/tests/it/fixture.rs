@@ -1,54 +1,36 @@
 //! A host with skills, a workspace and drafts in a temporary directory.
 
 use std::fs;
-use std::path::PathBuf;
+use std::ops::Deref;
 
 use serde_json::Value;
 use skills_runtime::discovery::Trust;
 use skills_runtime::policy::{Effect, Rule, RuleSource};
 use skills_runtime::{Builder as RuntimeBuilder, Policy, Root, Scope, SkillRuntime};
+use skills_test_support::SkillTree;
 use skills_tools::{
     CallContext, Mount, ProgramOptions, ToolGroup, ToolOutput, ToolSet, ToolSetBuilder,
     WorkingDirectory,
 };
-use tempfile::TempDir;
 
-pub(crate) struct Host {
-    directory: TempDir,
+/// The paths of its files must never be in a result.
+pub(crate) struct Host(SkillTree);
+
+impl Deref for Host {
+    type Target = SkillTree;
+
+    fn deref(&self) -> &SkillTree {
+        &self.0
+    }
 }
 
 impl Host {
     pub(crate) fn new() -> Self {
-        let host = Self {
-            directory: tempfile::tempdir().unwrap(),
-        };
-        for name in ["skills", "workspace", "scratch"] {
+        let host = Self(SkillTree::new("skills/"));
+        for name in ["workspace", "scratch"] {
             fs::create_dir(host.path(name)).unwrap();
         }
         host
-    }
-
-    /// Returns the host path of a file or directory. It must never be in a result.
-    pub(crate) fn path(&self, below: &str) -> PathBuf {
-        self.directory.path().canonicalize().unwrap().join(below)
-    }
-
-    pub(crate) fn file(&self, path: &str, content: impl AsRef<[u8]>) -> &Self {
-        let path = self.path(path);
-        fs::create_dir_all(path.parent().unwrap()).unwrap();
-        fs::write(path, content).unwrap();
-        self
-    }
-
-    pub(crate) fn skill(&self, name: &str, extra: &str) -> &Self {
-        self.file(
-            &format!("skills/{name}/SKILL.md"),
-            format!("---\nname: {name}\ndescription: About {name}.\n{extra}---\n# {name}\n"),
-        )
-    }
-
-    pub(crate) fn script(&self, skill: &str, file: &str, source: &str) -> &Self {
-        self.file(&format!("skills/{skill}/scripts/{file}"), source)
     }
 
     pub(crate) fn runtime(&self) -> RuntimeBuilder {

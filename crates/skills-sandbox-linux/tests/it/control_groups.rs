@@ -7,17 +7,16 @@ use std::sync::OnceLock;
 
 /// The limits that cgroups of this host can enforce.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct ControlGroups {
+pub(crate) struct ControlGroups {
     /// The memory of all processes in a group together.
-    pub memory: bool,
+    pub(crate) memory: bool,
     /// The number of processes in a group.
-    pub processes: bool,
+    pub(crate) processes: bool,
 }
 
 /// Returns the limits that a cgroup created below or next to that of this process would have.
 /// Detected once per process.
-#[must_use]
-pub fn control_groups() -> ControlGroups {
+pub(crate) fn control_groups() -> ControlGroups {
     static DETECTED: OnceLock<ControlGroups> = OnceLock::new();
     *DETECTED.get_or_init(|| {
         let read = |path: &str| fs::read_to_string(path).unwrap_or_default();
@@ -94,34 +93,29 @@ fn limits(parent: &Path) -> ControlGroups {
     }
 }
 
-#[cfg(test)]
-mod tests {
-    use super::*;
+#[test]
+fn groups_of_both_versions_are_found() {
+    let mounts = "cgroup2 /sys/fs/cgroup/unified cgroup2 rw 0 0\ncgroup /sys/fs/cgroup/memory cgroup rw,memory 0 0\n\
+                  cgroup /sys/fs/cgroup/cpu cgroup rw,cpu,cpuacct 0 0\nproc /proc proc rw 0 0\n";
+    let found = parents("4:memory:/a/b\n2:cpu,cpuacct:/\n0::/c/d\n", mounts);
+    let names: Vec<_> = found
+        .iter()
+        .map(|path| path.display().to_string())
+        .collect();
+    let expected = [
+        "/sys/fs/cgroup/unified/c",
+        "/sys/fs/cgroup/unified/c/d",
+        "/sys/fs/cgroup/memory/a/b",
+        "/sys/fs/cgroup/cpu/",
+    ];
+    assert_eq!(names, expected);
+    assert_eq!(
+        parents("0::/\n", mounts),
+        [Path::new("/sys/fs/cgroup/unified/")]
+    );
+}
 
-    #[test]
-    fn groups_of_both_versions_are_found() {
-        let mounts = "cgroup2 /sys/fs/cgroup/unified cgroup2 rw 0 0\ncgroup /sys/fs/cgroup/memory cgroup rw,memory 0 0\n\
-                      cgroup /sys/fs/cgroup/cpu cgroup rw,cpu,cpuacct 0 0\nproc /proc proc rw 0 0\n";
-        let found = parents("4:memory:/a/b\n2:cpu,cpuacct:/\n0::/c/d\n", mounts);
-        let names: Vec<_> = found
-            .iter()
-            .map(|path| path.display().to_string())
-            .collect();
-        let expected = [
-            "/sys/fs/cgroup/unified/c",
-            "/sys/fs/cgroup/unified/c/d",
-            "/sys/fs/cgroup/memory/a/b",
-            "/sys/fs/cgroup/cpu/",
-        ];
-        assert_eq!(names, expected);
-        assert_eq!(
-            parents("0::/\n", mounts),
-            [Path::new("/sys/fs/cgroup/unified/")]
-        );
-    }
-
-    #[test]
-    fn a_directory_that_is_not_a_cgroup_limits_nothing() {
-        assert_eq!(limits(Path::new("/proc")), ControlGroups::default());
-    }
+#[test]
+fn a_directory_that_is_not_a_cgroup_limits_nothing() {
+    assert_eq!(limits(Path::new("/proc")), ControlGroups::default());
 }
