@@ -116,8 +116,8 @@ pub use permission::Permission;
 pub use permission_manager::{Evaluation, PendingApproval, PermissionManager};
 pub use policy::Policy;
 pub use protected_paths::{
-    ends_executed_path, ends_protected_path, file_reader, fold_name, innermost_protected_name,
-    may_lead_to_protected, protected_paths,
+    ends_executed_path, file_reader, fold_name, innermost_protected_name, may_lead_to_protected,
+    protected_paths,
 };
 pub use request::{Request, VariableSource};
 pub use rule::{Effect, Rule, RuleSource};

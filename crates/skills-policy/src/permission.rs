@@ -145,11 +145,8 @@ impl Permission {
     pub fn caution(&self) -> Option<&'static str> {
         match self {
             Self::ReadKeys { .. } => Some(KEYS),
-            Self::Read(path) | Self::Write(path) | Self::WriteProtected { path, .. } => {
-                path_caution(path)
-            }
             Self::Host(pattern) => host_caution(&pattern.to_string()),
-            _ => None,
+            _ => self.path().and_then(path_caution),
         }
     }
 }

@@ -269,27 +269,17 @@ pub fn file_reader(path: &Path, base: &Path) -> Option<&'static str> {
     Some(outermost.unwrap_or(innermost).reader)
 }
 
-/// Returns true if a protected path ends with a component of this name: a quick check before
-/// [`innermost_protected_name`], for searches of large directories. Names are compared in the form
-/// of [`fold_name`].
+/// Returns true if the path of a file that some program [reads](file_reader), or a protected path, can
+/// end with a component of this name: a quick check before [`innermost_protected_name`], for searches
+/// of large directories. Names are compared in the form of [`fold_name`].
 ///
 /// ```
-/// use skills_policy::ends_protected_path;
+/// use skills_policy::ends_executed_path;
 ///
 /// // `.git/config` is protected, so any `config` may be.
-/// assert!(ends_protected_path("config".as_ref()) && ends_protected_path(".Git".as_ref()));
-/// assert!(!ends_protected_path("main.rs".as_ref()));
+/// assert!(ends_executed_path("config".as_ref()) && ends_executed_path(".Git".as_ref()));
+/// assert!(!ends_executed_path("main.rs".as_ref()));
 /// ```
-#[must_use]
-pub fn ends_protected_path(name: &OsStr) -> bool {
-    with_folded_name(name, |name| {
-        let mut patterns = PATTERNS.ending_with(name);
-        patterns.any(|pattern| pattern.kind == Kind::Protected)
-    })
-}
-
-/// Returns true if the path of a file that some program [reads](file_reader) can end with a
-/// component of this name: a quick check as [`ends_protected_path`], which it includes.
 #[must_use]
 pub fn ends_executed_path(name: &OsStr) -> bool {
     with_folded_name(name, |name| PATTERNS.ending_with(name).next().is_some())
@@ -437,7 +427,7 @@ mod tests {
                 format!("{}. .", name.to_uppercase()),
                 format!("\u{200d}{name}"),
             ] {
-                assert!(ends_protected_path(spelling.as_ref()), "{spelling}");
+                assert!(ends_executed_path(spelling.as_ref()), "{spelling}");
                 let path = Path::new("/w").join(&path).with_file_name(spelling);
                 assert!(innermost_protected_name(&path, Path::new("/w")).is_some());
             }
@@ -451,7 +441,7 @@ mod tests {
             &"long".repeat(100),
             "\u{200d}",
         ] {
-            assert!(!ends_protected_path(name.as_ref()), "{name}");
+            assert!(!ends_executed_path(name.as_ref()), "{name}");
         }
     }
 
