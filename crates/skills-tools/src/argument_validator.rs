@@ -351,7 +351,7 @@ fn is_multiple(number: &Number, step: &Number) -> bool {
 }
 
 /// Returns the value of an integer, also if it is written as `1.0`.
-fn integer(number: &Number) -> Option<i128> {
+pub(crate) fn integer(number: &Number) -> Option<i128> {
     number.as_i128().or_else(|| {
         let float = float(number);
         let is_integral = float.fract() == 0.0;

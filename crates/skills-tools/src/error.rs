@@ -97,6 +97,14 @@ impl ToolErrorCode {
         }
     }
 
+    /// Creates an error of this class that concerns a virtual path.
+    pub(crate) fn error_at(self, path: impl Into<String>, message: impl Into<String>) -> ToolError {
+        ToolError {
+            path: Some(path.into()),
+            ..self.error(message)
+        }
+    }
+
     /// Returns the code as text, as it is in results.
     #[must_use]
     pub fn as_str(self) -> &'static str {
@@ -130,12 +138,6 @@ impl ToolErrorCode {
 }
 
 impl ToolError {
-    /// Sets the virtual path concerned.
-    pub(crate) fn with_path(mut self, path: impl Into<String>) -> Self {
-        self.path = Some(path.into());
-        self
-    }
-
     /// Sets the hint.
     pub(crate) fn with_hint(mut self, hint: impl Into<String>) -> Self {
         self.hint = Some(hint.into());

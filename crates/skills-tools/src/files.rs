@@ -12,6 +12,7 @@ pub(crate) mod text;
 pub(crate) mod write;
 
 use std::io::{Error, ErrorKind};
+use std::path::{Path, PathBuf};
 
 use crate::{ToolError, ToolErrorCode};
 
@@ -64,7 +65,17 @@ pub(crate) fn io_error(error: &Error, display_path: &str) -> ToolError {
             format!("cannot access '{display_path}': {kind}"),
         ),
     };
-    code.error(message).with_path(display_path)
+    code.error_at(display_path, message)
+}
+
+/// Returns a path with further components.
+pub(crate) fn join_parts(
+    base: &Path,
+    parts: impl IntoIterator<Item = impl AsRef<Path>>,
+) -> PathBuf {
+    let mut path = base.to_owned();
+    path.extend(parts);
+    path
 }
 
 #[cfg(unix)]

@@ -23,22 +23,13 @@ pub(crate) struct Tool {
     /// bounds of sizes.
     pub(crate) input_schema: fn() -> Value,
     pub(crate) output_schema: fn() -> Value,
-    /// What the argument `name` is.
-    pub(crate) name_argument: NameArgument,
+    /// Whether the schema of the argument `name` lists the available skills.
+    pub(crate) lists_skills: bool,
     /// What the guide says about it, by the step of the work.
     pub(crate) guide: &'static [(GuideStep, &'static str)],
     /// How hooks see its calls; `None` for a tool that only finds and reads skills.
     pub(crate) hooks: Option<HookView>,
     pub(crate) call: Call,
-}
-
-/// What the argument `name` of a tool is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum NameArgument {
-    /// The name of a skill, whose schema lists the available ones.
-    AvailableSkill,
-    /// Any text, or there is no such argument.
-    Text,
 }
 
 /// A step of using skills.

@@ -21,12 +21,12 @@ use serde_json::Value;
 use skills_runtime::{Catalog, SkillRuntime};
 use skills_script::TOOL_NAME_PREFIX;
 
-use crate::argument_validator::ArgumentValidator;
+use crate::argument_validator::{ArgumentValidator, integer};
 use crate::portable_schema::{
     remove_client_arguments, remove_size_bounds, remove_unknown_arguments, to_portable,
 };
 use crate::schema::skill_name_schema;
-use crate::tool::{Call, NameArgument, Tool};
+use crate::tool::{Call, Tool};
 use crate::tool_definition::{Annotations, ToolDefinition};
 use crate::{ToolError, ToolGroup};
 
@@ -110,7 +110,7 @@ impl BuiltinTool {
         let mut definition = self.definition().clone();
         // The cached definition is shared by all tool sets, so names that depend on a catalog are
         // added to the copy.
-        if self.tool.name_argument == NameArgument::AvailableSkill {
+        if self.tool.lists_skills {
             definition.input_schema["properties"]["name"] = skill_name_schema(runtime, catalog);
         }
         definition
@@ -168,22 +168,10 @@ fn normalize_integers(mut arguments: Value, schema: &Value) -> Value {
         .flatten()
         .filter(|(name, _)| is_integer(name))
     {
-        if let Some(integer) = value
-            .as_f64()
-            .filter(|_| value.is_f64())
-            .and_then(exact_integer)
-        {
+        let float = value.as_number().filter(|number| number.is_f64());
+        if let Some(integer) = float.and_then(|number| i64::try_from(integer(number)?).ok()) {
             *value = integer.into();
         }
     }
     arguments
-}
-
-/// Converts an integral float. Up to 2^53 every integer has an exact representation.
-fn exact_integer(number: f64) -> Option<i64> {
-    let is_exact = number.fract() == 0.0 && number.abs() < 9_007_199_254_740_992.0;
-    is_exact
-        // `as i64` would saturate silently; the text of an exact integer parses or fails.
-        .then(|| format!("{number:.0}").parse().ok())
-        .flatten()
 }

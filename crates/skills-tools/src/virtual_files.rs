@@ -88,11 +88,13 @@ impl VirtualFiles {
         self.check_visible(resolved, &resolved.host_path)?;
         if resolved.skill.is_none() && self.protected_dirs().overlaps(&resolved.host_path) {
             return Err(ToolErrorCode::PermissionDenied
-                .error(format!(
-                    "cannot write '{}': protected by the operator",
-                    resolved.display
-                ))
-                .with_path(&resolved.display)
+                .error_at(
+                    &resolved.display,
+                    format!(
+                        "cannot write '{}': protected by the operator",
+                        resolved.display
+                    ),
+                )
                 .with_hint("write to another path"));
         }
         Ok(())

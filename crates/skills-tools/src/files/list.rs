@@ -9,6 +9,7 @@ use cap_fs_ext::DirExt;
 use cap_std::fs::{Dir, DirEntry, Metadata};
 use cap_std::time::SystemTime;
 
+use super::join_parts;
 use crate::folded_paths::FoldedPaths;
 use crate::virtual_path::{escape_for_display, invalid_part_reason};
 
@@ -219,10 +220,7 @@ impl ListRoot<'_> {
         if self.hidden.is_empty() {
             return false;
         }
-        let path = parents
-            .iter()
-            .fold(self.relative_path.clone(), |path, name| path.join(name))
-            .join(entry.file_name());
+        let path = join_parts(&self.relative_path, parents).join(entry.file_name());
         // An entry of unknown type is treated as a symlink, which has the stricter check.
         let is_link = entry.file_type().map_or(true, |kind| kind.is_symlink());
         let target = if is_link {
@@ -241,13 +239,7 @@ impl ListedEntry {
         // Without following the link, whose target may be outside.
         let link_metadata = directory.symlink_metadata(names.last()?).ok()?;
         let is_symlink = link_metadata.is_symlink();
-        let path = || {
-            names
-                .iter()
-                .fold(list_root.relative_path.clone(), |path, name| {
-                    path.join(name)
-                })
-        };
+        let path = || join_parts(&list_root.relative_path, &names);
         let target = if is_symlink {
             list_root.root.metadata(path()).ok()
         } else {

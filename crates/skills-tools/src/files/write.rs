@@ -93,8 +93,10 @@ pub(crate) fn write_file(
     let old = check_existing(parent, name, request.display_path)?;
     if old.is_some() && request.mode == WriteMode::Create {
         return Err(ToolErrorCode::AlreadyExists
-            .error(format!("'{}' already exists", request.display_path))
-            .with_path(request.display_path)
+            .error_at(
+                request.display_path,
+                format!("'{}' already exists", request.display_path),
+            )
             .with_hint("use mode `overwrite` or `append`, or another path"));
     }
     check_match(parent, name, old.as_ref(), request)?;
@@ -137,9 +139,10 @@ pub(crate) fn read_small(
         .read_to_end(&mut bytes)
         .map_err(|error| io_error(&error, display_path))?;
     if bytes.len() as u64 > MAX_IN_MEMORY_BYTES {
-        return Err(ToolErrorCode::TooLarge
-            .error(format!("'{display_path}' is larger than 16 MiB"))
-            .with_path(display_path));
+        return Err(ToolErrorCode::TooLarge.error_at(
+            display_path,
+            format!("'{display_path}' is larger than 16 MiB"),
+        ));
     }
     Ok(Some(bytes))
 }
@@ -168,10 +171,10 @@ fn parent_error(
 
 fn symlink_error(display_path: &str) -> ToolError {
     ToolErrorCode::PermissionDenied
-        .error(format!(
-            "cannot write '{display_path}': its path contains a symlink"
-        ))
-        .with_path(display_path)
+        .error_at(
+            display_path,
+            format!("cannot write '{display_path}': its path contains a symlink"),
+        )
         .with_hint("write to the target of the symlink")
 }
 
@@ -188,9 +191,7 @@ fn check_existing(
         Err(error) => return Err(io_error(&error, display_path)),
     };
     let reject = |code: ToolErrorCode, reason: &str| {
-        Err(code
-            .error(format!("'{display_path}' {reason}"))
-            .with_path(display_path))
+        Err(code.error_at(display_path, format!("'{display_path}' {reason}")))
     };
     // A write through a symlink could leave the mount or reach a protected file.
     if metadata.is_symlink() {
@@ -239,8 +240,7 @@ fn check_match(
 fn conflict_error(display_path: &str, problem: &str) -> ToolError {
     let hint = "read it again with skills_read and use the new `sha256`";
     ToolErrorCode::Conflict
-        .error(format!("'{display_path}' {problem}"))
-        .with_path(display_path)
+        .error_at(display_path, format!("'{display_path}' {problem}"))
         .with_hint(hint)
 }
 
@@ -255,9 +255,10 @@ fn append(parent: &Dir, name: &str, request: &WriteRequest<'_>) -> Result<WriteR
     let metadata = file.metadata().map_err(to_tool_error)?;
     // The file may have been replaced since it was checked.
     if let Some(reason) = unwritable_reason(&metadata) {
-        return Err(ToolErrorCode::PermissionDenied
-            .error(format!("'{}' {reason}", request.display_path))
-            .with_path(request.display_path));
+        return Err(ToolErrorCode::PermissionDenied.error_at(
+            request.display_path,
+            format!("'{}' {reason}", request.display_path),
+        ));
     }
     file.write_all(request.content)
         // Success is reported only for content that survives a crash.
@@ -288,8 +289,7 @@ fn permission_error(display_path: &str) -> ToolError {
         "content was appended to '{display_path}', but its executable bit could not be changed"
     );
     ToolErrorCode::PermissionDenied
-        .error(message)
-        .with_path(display_path)
+        .error_at(display_path, message)
         .with_hint("do not append it again")
 }
 

@@ -9,7 +9,7 @@ use skills_runtime::{Entry, SkillPrograms, TextPart};
 use crate::registry::runnable_programs;
 use crate::schema;
 use crate::skill_text::SkillText;
-use crate::tool::{Call, FileCall, GuideStep, NameArgument, Tool, parse_arguments};
+use crate::tool::{Call, FileCall, GuideStep, Tool, parse_arguments};
 use crate::tool_definition::Annotations;
 use crate::{ToolError, ToolErrorCode, ToolGroup, ToolOutput};
 
@@ -78,7 +78,7 @@ pub(crate) const TOOL: Tool = Tool {
             &["name", "path", "text", "truncated", "missing"],
         )
     },
-    name_argument: NameArgument::AvailableSkill,
+    lists_skills: true,
     guide: &[(GuideStep::ReadInstructions, "`load_skill`")],
     hooks: None,
     call: Call::Files(call),

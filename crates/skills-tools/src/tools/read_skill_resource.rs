@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use super::skills_read;
 use crate::schema;
-use crate::tool::{Call, FileCall, GuideStep, NameArgument, Tool, text_argument};
+use crate::tool::{Call, FileCall, GuideStep, Tool, text_argument};
 use crate::tool_definition::Annotations;
 use crate::virtual_path::{VirtualPath, escape_for_display};
 use crate::{ToolError, ToolErrorCode, ToolGroup, ToolOutput};
@@ -34,7 +34,7 @@ pub(crate) const TOOL: Tool = Tool {
         schema::input_schema(properties, &["name", "path"])
     },
     output_schema: skills_read::TOOL.output_schema,
-    name_argument: NameArgument::AvailableSkill,
+    lists_skills: true,
     guide: &[(GuideStep::ReadFiles, "`read_skill_resource`")],
     hooks: None,
     call: Call::Files(call),

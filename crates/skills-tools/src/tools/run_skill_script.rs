@@ -17,7 +17,7 @@ use crate::run::{
     WorkingDirectory, result_properties,
 };
 use crate::schema;
-use crate::tool::{Call, GuideStep, HookView, NameArgument, Tool, parse_arguments, text_argument};
+use crate::tool::{Call, GuideStep, HookView, Tool, parse_arguments, text_argument};
 use crate::tool_definition::Annotations;
 use crate::virtual_path::invalid_part_reason;
 use crate::{CallContext, ToolError, ToolErrorCode, ToolGroup, ToolOutput};
@@ -71,7 +71,7 @@ pub(crate) const TOOL: Tool = Tool {
         )
     },
     output_schema,
-    name_argument: NameArgument::Text,
+    lists_skills: false,
     guide: &[(GuideStep::Run, "`run_skill_script`")],
     hooks: Some(HookView {
         fields: |arguments| {

@@ -10,7 +10,7 @@ use skills_runtime::ledger::Activity;
 use skills_runtime::manifest::escape_characters;
 
 use crate::schema;
-use crate::tool::{Call, FileCall, GuideStep, NameArgument, Tool, parse_arguments};
+use crate::tool::{Call, FileCall, GuideStep, Tool, parse_arguments};
 use crate::tool_definition::Annotations;
 use crate::{ToolError, ToolErrorCode, ToolGroup, ToolOutput};
 
@@ -62,7 +62,7 @@ pub(crate) const TOOL: Tool = Tool {
             &["sections"],
         )
     },
-    name_argument: NameArgument::Text,
+    lists_skills: false,
     guide: &[(
         GuideStep::ReadFiles,
         "`search_references` to find the right section",

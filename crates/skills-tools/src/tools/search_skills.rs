@@ -7,7 +7,7 @@ use skills_runtime::ledger::Activity;
 
 use crate::sanitize::short_description;
 use crate::schema;
-use crate::tool::{Call, FileCall, GuideStep, NameArgument, Tool, parse_arguments};
+use crate::tool::{Call, FileCall, GuideStep, Tool, parse_arguments};
 use crate::tool_definition::Annotations;
 use crate::{ToolError, ToolGroup, ToolOutput};
 
@@ -64,7 +64,7 @@ pub(crate) const TOOL: Tool = Tool {
             &["skills", "total", "next_offset"],
         )
     },
-    name_argument: NameArgument::Text,
+    lists_skills: false,
     guide: &[(GuideStep::Find, "`search_skills` with a few words")],
     hooks: None,
     call: Call::Files(call),

@@ -13,7 +13,7 @@ use crate::run::named_skills::{NamedSkills, skill_of_command, with_absolute_prog
 use crate::run::visible_dirs::VisibleDirs;
 use crate::run::{Deadline, ProgramRunner, RunnableSkill, command_properties, result_schema};
 use crate::schema;
-use crate::tool::{Call, GuideStep, HookView, NameArgument, Tool, parse_arguments, text_argument};
+use crate::tool::{Call, GuideStep, HookView, Tool, parse_arguments, text_argument};
 use crate::tool_definition::Annotations;
 use crate::virtual_files::{PathTarget, ResolvedPath, VirtualFiles};
 use crate::virtual_path::{VirtualPath, escape_for_display};
@@ -56,7 +56,7 @@ pub(crate) const TOOL: Tool = Tool {
         schema::input_schema(properties, &["command"])
     },
     output_schema: result_schema,
-    name_argument: NameArgument::Text,
+    lists_skills: false,
     guide: &[(GuideStep::KeepResults, "`skills_bash`")],
     // A command that starts a program of a skill is a run of the skill, wherever it starts.
     hooks: Some(HookView {

@@ -15,7 +15,7 @@ use skills_runtime::manifest::{Draft, DraftError, DraftErrorKind};
 use crate::files::write::{self, WriteMode, WriteRequest};
 use crate::files::{io_error, temporary};
 use crate::schema;
-use crate::tool::{Call, FileCall, HookView, NameArgument, Tool, parse_arguments, text_argument};
+use crate::tool::{Call, FileCall, HookView, Tool, parse_arguments, text_argument};
 use crate::tool_definition::Annotations;
 use crate::virtual_files::{SkillWrites, VirtualFiles};
 use crate::virtual_path::escape_for_display;
@@ -79,7 +79,7 @@ pub(crate) const TOOL: Tool = Tool {
             &["status", "name", "path", "uri"],
         )
     },
-    name_argument: NameArgument::Text,
+    lists_skills: false,
     guide: &[],
     hooks: Some(HookView {
         fields: |arguments| {
@@ -114,11 +114,10 @@ pub(super) fn call(
     let drafts = open_drafts(all, &path)?;
     let bytes = files.iter().map(|(_, content)| content.len() as u64).sum();
     let quota_exceeded = |remaining| {
-        ToolErrorCode::TooLarge
-            .error(format!(
-                "cannot write '{path}': {remaining} bytes left in the write quota of skills"
-            ))
-            .with_path(&path)
+        ToolErrorCode::TooLarge.error_at(
+            &path,
+            format!("cannot write '{path}': {remaining} bytes left in the write quota of skills"),
+        )
     };
     // Reserved before writing, so that concurrent calls cannot exceed the quota together.
     all.skill_quota.reserve(bytes).map_err(quota_exceeded)?;
@@ -169,10 +168,9 @@ fn check_name_free(files: &VirtualFiles, name: &str) -> Result<(), ToolError> {
 
 fn open_drafts(files: &VirtualFiles, display_path: &str) -> Result<Dir, ToolError> {
     let Some(path) = drafts_dir(files) else {
-        let error =
-            ToolErrorCode::ReadOnly.error("cannot create skills: not enabled by the operator");
-        return Err(error
-            .with_path(display_path)
+        let message = "cannot create skills: not enabled by the operator";
+        return Err(ToolErrorCode::ReadOnly
+            .error_at(display_path, message)
             .with_hint("write the files to the workspace and ask the user to install them"));
     };
     // The path is configured by the host application, so ambient authority is right here.
@@ -203,9 +201,9 @@ fn draft_error(error: &DraftError) -> ToolError {
 }
 
 fn name_taken_error(name: &str) -> ToolError {
-    let error = ToolErrorCode::AlreadyExists.error(format!("skill `{name}` already exists"));
-    error
-        .with_path(format!("/skills/{name}"))
+    let message = format!("skill `{name}` already exists");
+    ToolErrorCode::AlreadyExists
+        .error_at(format!("/skills/{name}"), message)
         .with_hint("choose another name, or edit the files of a draft with skills_write")
 }
 

@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 use crate::files::io_error;
 use crate::files::list::{self, EntryKind, HiddenFiles, ListRoot, ListedEntry, Page};
 use crate::schema;
-use crate::tool::{Call, FileCall, GuideStep, HookView, NameArgument, Tool, parse_arguments};
+use crate::tool::{Call, FileCall, GuideStep, HookView, Tool, parse_arguments};
 use crate::tool_definition::Annotations;
 use crate::virtual_files::{PathTarget, ResolvedPath, VirtualFiles};
 use crate::virtual_path::VirtualPath;
@@ -78,7 +78,7 @@ pub(crate) const TOOL: Tool = Tool {
             &["path", "entries", "total", "next_cursor", "truncated"],
         )
     },
-    name_argument: NameArgument::Text,
+    lists_skills: false,
     guide: &[(GuideStep::Find, "`skills_ls` on `/skills`")],
     hooks: Some(HookView::new("LS")),
     call: Call::Files(call),
@@ -165,8 +165,7 @@ fn list_path(
 fn too_many_entries(display_path: &str, limit: usize) -> ToolError {
     let message = format!("cannot list '{display_path}': more than {limit} entries");
     ToolErrorCode::TooLarge
-        .error(message)
-        .with_path(display_path)
+        .error_at(display_path, message)
         .with_hint("search with skills_bash")
 }
 

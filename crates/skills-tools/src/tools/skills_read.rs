@@ -14,9 +14,7 @@ use crate::files::read::FileSource;
 use crate::files::text::{SlicePosition, TextEncoding};
 use crate::folded_paths::canonicalize_existing;
 use crate::schema;
-use crate::tool::{
-    Call, FileCall, GuideStep, HookView, NameArgument, Tool, parse_arguments, text_argument,
-};
+use crate::tool::{Call, FileCall, GuideStep, HookView, Tool, parse_arguments, text_argument};
 use crate::tool_definition::Annotations;
 use crate::virtual_files::{ResolvedPath, VirtualFiles};
 use crate::virtual_path::{VirtualPath, program_path};
@@ -115,7 +113,7 @@ pub(crate) const TOOL: Tool = Tool {
             ],
         )
     },
-    name_argument: NameArgument::Text,
+    lists_skills: false,
     guide: &[
         (
             GuideStep::ReadInstructions,
@@ -215,21 +213,21 @@ fn open_source(files: &VirtualFiles, resolved: &ResolvedPath) -> Result<FileSour
         return Ok(FileSource::InMemory(bytes));
     }
     let to_tool_error = |error| io_error(&error, &resolved.display);
-    let reject = |code: ToolErrorCode, message: String| {
-        Err(code.error(message).with_path(&resolved.display))
-    };
+    let reject =
+        |code: ToolErrorCode, message: String| Err(code.error_at(&resolved.display, message));
     match open::open_file(&resolved.base_dir, &files.canonicalize(resolved)?)
         .map_err(to_tool_error)?
     {
         OpenedFile::File(file, metadata) => {
             FileSource::from_file(file, metadata.len()).map_err(to_tool_error)
         }
-        OpenedFile::Directory => Err(ToolErrorCode::IsADirectory
-            .error(format!(
+        OpenedFile::Directory => Err(ToolErrorCode::IsADirectory.error_at(
+            &resolved.display,
+            format!(
                 "'{}' is a directory, use skills_ls() instead",
                 resolved.display
-            ))
-            .with_path(&resolved.display)),
+            ),
+        )),
         OpenedFile::Special => reject(
             ToolErrorCode::PermissionDenied,
             format!("cannot read '{}': not a regular file", resolved.display),
@@ -407,8 +405,7 @@ fn read_lines(
 
 fn too_large_for_lines(message: String, resolved: &ResolvedPath) -> ToolError {
     ToolErrorCode::TooLarge
-        .error(message)
-        .with_path(&resolved.display)
+        .error_at(&resolved.display, message)
         .with_hint("use unit `bytes`")
 }
 
@@ -431,8 +428,7 @@ fn binary_file_error(resolved: &ResolvedPath, source: &FileSource) -> ToolError 
         resolved.display
     );
     ToolErrorCode::BinaryFile
-        .error(message)
-        .with_path(&resolved.display)
+        .error_at(&resolved.display, message)
         .with_hint("read it with encoding `base64`, or process it with a program")
 }
 

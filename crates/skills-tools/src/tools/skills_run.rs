@@ -20,7 +20,7 @@ use crate::run::{
     Deadline, ProgramRunner, RunnableSkill, WorkingDirectory, command_properties, result_schema,
 };
 use crate::schema;
-use crate::tool::{Call, GuideStep, HookView, NameArgument, Tool, parse_arguments, text_argument};
+use crate::tool::{Call, GuideStep, HookView, Tool, parse_arguments, text_argument};
 use crate::tool_definition::Annotations;
 use crate::virtual_path::escape_for_display;
 use crate::{CallContext, ToolError, ToolErrorCode, ToolGroup, ToolOutput};
@@ -58,7 +58,7 @@ pub(crate) const TOOL: Tool = Tool {
         schema::input_schema(properties, &["name", "command"])
     },
     output_schema: result_schema,
-    name_argument: NameArgument::Text,
+    lists_skills: false,
     guide: &[(GuideStep::Run, "`skills_run` with a command")],
     // The argument `command` has the name that hooks expect.
     hooks: Some(HookView {

@@ -14,9 +14,7 @@ use crate::files::sensitive;
 use crate::files::write::{self, WriteMode, WriteRequest, WriteResult};
 use crate::mount::Access;
 use crate::schema;
-use crate::tool::{
-    Call, FileCall, GuideStep, HookView, NameArgument, Tool, parse_arguments, text_argument,
-};
+use crate::tool::{Call, FileCall, GuideStep, HookView, Tool, parse_arguments, text_argument};
 use crate::tool_definition::Annotations;
 use crate::virtual_files::{ResolvedPath, VirtualFiles};
 use crate::virtual_path::{VirtualPath, program_path};
@@ -88,7 +86,7 @@ pub(crate) const TOOL: Tool = Tool {
             &["path", "bytes_written", "sha256", "created"],
         )
     },
-    name_argument: NameArgument::Text,
+    lists_skills: false,
     guide: &[(GuideStep::KeepResults, "`skills_write`")],
     hooks: Some(HookView {
         fields: |arguments| {
@@ -175,10 +173,7 @@ fn check_target(
     alternative: Option<&'static str>,
 ) -> Result<(), ToolError> {
     let reject = |code: ToolErrorCode, message: String, hint: &str| {
-        Err(code
-            .error(message)
-            .with_path(&resolved.display)
-            .with_hint(hint))
+        Err(code.error_at(&resolved.display, message).with_hint(hint))
     };
     let display_path = &resolved.display;
     match (resolved.access, &resolved.skill) {
@@ -192,9 +187,7 @@ fn check_target(
         }
         (Access::ReadOnly, Some(_)) => {
             let message = format!("'{display_path}' is part of a read-only skill");
-            let error = ToolErrorCode::ReadOnly
-                .error(message)
-                .with_path(display_path);
+            let error = ToolErrorCode::ReadOnly.error_at(display_path, message);
             return Err(alternative.into_iter().fold(error, ToolError::with_hint));
         }
     }
@@ -244,9 +237,7 @@ fn quota_error(resolved: &ResolvedPath, remaining: u64) -> ToolError {
         "cannot write: {remaining} bytes left in the write quota of '{}'",
         resolved.base_display()
     );
-    ToolErrorCode::TooLarge
-        .error(message)
-        .with_path(&resolved.display)
+    ToolErrorCode::TooLarge.error_at(&resolved.display, message)
 }
 
 fn write_content(
@@ -309,15 +300,12 @@ fn write_content(
 
 /// Ensures that the file remains a valid `SKILL.md` with the same name.
 fn check_manifest(resolved: &ResolvedPath, bytes: &[u8]) -> Result<(), ToolError> {
-    let invalid = |message: String| {
-        ToolErrorCode::InvalidArguments
-            .error(message)
-            .with_path(&resolved.display)
-    };
+    let invalid =
+        |message: String| ToolErrorCode::InvalidArguments.error_at(&resolved.display, message);
     if bytes.len() > MAX_BYTES {
-        return Err(ToolErrorCode::TooLarge
-            .error("SKILL.md is larger than 1 MiB")
-            .with_path(&resolved.display));
+        return Err(
+            ToolErrorCode::TooLarge.error_at(&resolved.display, "SKILL.md is larger than 1 MiB")
+        );
     }
     let document =
         Document::parse(bytes).map_err(|error| invalid(format!("invalid SKILL.md: {error}")))?;

@@ -12,7 +12,7 @@ use skills_runtime::{Entry, holds_key_by_content, is_link_of_keys};
 
 use super::{SkillWrites, VirtualFiles};
 use crate::files::sensitive::is_key_file;
-use crate::files::{io_error, open};
+use crate::files::{io_error, join_parts, open};
 use crate::folded_paths::FoldedPaths;
 use crate::mount::{Access, OpenMount, WriteQuota};
 use crate::nearest_name::nearest_file_name;
@@ -63,8 +63,10 @@ impl VirtualFiles {
         match self.locate(path)? {
             PathTarget::Path(resolved) => Ok(*resolved),
             PathTarget::SkillList => Err(ToolErrorCode::IsADirectory
-                .error("cannot use '/skills' as a path: it is the list of skills")
-                .with_path("/skills")
+                .error_at(
+                    "/skills",
+                    "cannot use '/skills' as a path: it is the list of skills",
+                )
                 .with_hint("list the skills with skills_ls, then use `/skills/NAME`")),
         }
     }
@@ -111,9 +113,10 @@ impl VirtualFiles {
     fn resolve_in_skill(&self, name: &str, rest: &[String]) -> Result<ResolvedPath, ToolError> {
         let (entry, is_draft) = self.find_skill(name)?;
         let cannot_open = |cause: &dyn Display| {
-            ToolErrorCode::SkillNotFound
-                .error(format!("cannot open the files of skill `{name}`: {cause}"))
-                .with_path(format!("/skills/{name}"))
+            ToolErrorCode::SkillNotFound.error_at(
+                format!("/skills/{name}"),
+                format!("cannot open the files of skill `{name}`: {cause}"),
+            )
         };
         // Opened again for each call: the directory may have been replaced since the scan, and a
         // locked skill may have changed.
@@ -136,9 +139,7 @@ impl VirtualFiles {
                 Access::ReadOnly
             },
             display: join_display(&format!("/skills/{name}"), rest),
-            host_path: rest
-                .iter()
-                .fold(entry.directory().to_owned(), |path, part| path.join(part)),
+            host_path: join_parts(entry.directory(), rest),
             skill: Some(ContainingSkill {
                 file_name: files.file_name().to_owned(),
                 entry,
@@ -157,9 +158,7 @@ impl VirtualFiles {
     pub(crate) fn find_cached_skill(&self, name: &str) -> Result<(Entry, bool), ToolError> {
         let (catalog, escaped_name) = (self.runtime.library().catalog(), escape_for_display(name));
         let error = |message: String| {
-            ToolErrorCode::SkillNotFound
-                .error(message)
-                .with_path(format!("/skills/{escaped_name}"))
+            ToolErrorCode::SkillNotFound.error_at(format!("/skills/{escaped_name}"), message)
         };
         match catalog.find_by_name(name) {
             Lookup::Found(entry) => Ok((entry.clone(), false)),
@@ -215,10 +214,9 @@ impl VirtualFiles {
             .iter()
             .map(|name| format!("`/{name}`"))
             .collect();
-        let error =
-            ToolErrorCode::PathOutsideMounts.error(format!("invalid path '{path}': {problem}"));
-        error
-            .with_path(path.to_string())
+        let message = format!("invalid path '{path}': {problem}");
+        ToolErrorCode::PathOutsideMounts
+            .error_at(path.to_string(), message)
             .with_hint(format!("start the path with one of: {}", names.join(", ")))
     }
 
@@ -249,9 +247,7 @@ impl VirtualFiles {
                 "cannot access '{}': hidden by the operator",
                 resolved.display
             );
-            return Err(ToolErrorCode::PermissionDenied
-                .error(message)
-                .with_path(&resolved.display));
+            return Err(ToolErrorCode::PermissionDenied.error_at(&resolved.display, message));
         }
         Ok(())
     }
@@ -279,11 +275,13 @@ impl VirtualFiles {
             || resolved.holds_key_by_content(&canonical)
         {
             return Err(ToolErrorCode::PermissionDenied
-                .error(format!(
-                    "cannot read '{}': it may contain keys or secrets",
-                    resolved.display
-                ))
-                .with_path(&resolved.display)
+                .error_at(
+                    &resolved.display,
+                    format!(
+                        "cannot read '{}': it may contain keys or secrets",
+                        resolved.display
+                    ),
+                )
                 .with_hint("ask the user for the information you need from it"));
         }
         Ok(canonical)
@@ -323,9 +321,7 @@ impl ResolvedPath {
 
     /// Returns the host path of canonical names below [`base_dir`](Self::base_dir).
     fn canonical_host_path(&self, canonical: &[OsString]) -> PathBuf {
-        canonical
-            .iter()
-            .fold(self.base_path(), |path, part| path.join(part))
+        join_parts(&self.base_path(), canonical)
     }
 
     /// Returns [`base_dir`](Self::base_dir) as it is shown to a model.
@@ -390,9 +386,10 @@ impl ResolvedPath {
         hidden: &FoldedPaths,
     ) -> Result<(Dir, Vec<OsString>), ToolError> {
         let failed = |error: std::io::Error| match error.kind() {
-            std::io::ErrorKind::NotADirectory => ToolErrorCode::NotADirectory
-                .error(format!("'{}' is not a directory", self.display))
-                .with_path(&self.display),
+            std::io::ErrorKind::NotADirectory => ToolErrorCode::NotADirectory.error_at(
+                &self.display,
+                format!("'{}' is not a directory", self.display),
+            ),
             _ => self.io_error(&error, hidden),
         };
         let canonical = open::canonicalize(&self.base_dir, &self.parts).map_err(failed)?;
@@ -409,9 +406,7 @@ fn resolve_in_mount(mount: &OpenMount, parts: &[String]) -> ResolvedPath {
         parts: parts.to_vec(),
         access: mount.access,
         display: join_display(&format!("/{}", mount.name), parts),
-        host_path: parts
-            .iter()
-            .fold(mount.path.clone(), |path, part| path.join(part)),
+        host_path: join_parts(&mount.path, parts),
         skill: None,
         quota: Arc::clone(&mount.quota),
     }
