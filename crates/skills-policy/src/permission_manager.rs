@@ -406,7 +406,7 @@ impl PermissionManager {
             granted: evaluation.with_decision(Decision::Allow),
             content,
             requires_content_approval: false,
-            limits: self.policy.effective_limits(request),
+            limits: request.limits.min(self.policy.ceiling()),
             notes,
         }
     }

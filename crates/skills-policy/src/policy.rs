@@ -180,10 +180,6 @@ impl Policy {
         self.mode
     }
 
-    pub(crate) fn effective_limits(&self, request: &Request) -> ResourceLimits {
-        request.limits.min(&self.ceiling)
-    }
-
     /// Returns the policy for new content.
     #[must_use]
     pub fn new_content(&self) -> NewContentPolicy {

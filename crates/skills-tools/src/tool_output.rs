@@ -74,18 +74,6 @@ impl ToolOutput {
         self
     }
 
-    /// Sets the files that the call created or changed.
-    pub(crate) fn with_files(mut self, files: Vec<String>) -> Self {
-        self.files = files;
-        self
-    }
-
-    /// Sets the notes about a run.
-    pub(crate) fn with_notes(mut self, notes: Vec<String>) -> Self {
-        self.notes = notes;
-        self
-    }
-
     /// Adds a note which arguments were ignored, if there were any.
     pub(crate) fn with_ignored_arguments(mut self, names: &[String]) -> Self {
         if !names.is_empty() {

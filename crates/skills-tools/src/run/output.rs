@@ -206,10 +206,10 @@ impl ProgramOutput {
             None => ToolOutput::new(own_text, Value::Object(self.data)),
             Some(error) => ToolOutput::error_with_data(own_text, self.data, &error),
         };
+        let mut result = result.with_program_output(printed);
+        result.files = self.files;
+        result.notes = self.notes;
         result
-            .with_program_output(printed)
-            .with_files(self.files)
-            .with_notes(self.notes)
     }
 }
 
