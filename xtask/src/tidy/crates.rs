@@ -57,17 +57,17 @@ const CRATES: &[(&str, usize, &[&str])] = &[
     ("skills-audit", 1_760, &["skills-store"]),
     ("skills-ledger", 2_250, &["skills-store"]),
     ("skills-build", 2_280, &["skills-store"]),
-    ("skills-policy", 8_200, &["skills-clients"]),
+    ("skills-policy", 8_150, &["skills-clients"]),
     ("skills-sandbox", 2_700, &["skills-policy"]),
     (
         "skills-sandbox-conformance",
         2_700,
         &["skills-policy", "skills-sandbox"],
     ),
-    ("skills-packages", 2_900, &["skills-manifest"]),
+    ("skills-packages", 2_850, &["skills-manifest"]),
     (
         "skills-deps",
-        2_700,
+        2_650,
         &[
             "skills-packages",
             "skills-policy",
@@ -155,7 +155,7 @@ const CRATES: &[(&str, usize, &[&str])] = &[
     ),
     (
         "skills-tools",
-        13_400,
+        13_350,
         &["skills-runtime", "skills-script", "skills-threads"],
     ),
     (
