@@ -48,6 +48,7 @@ const WASI_CRATES: &[&str] = &[
     "skills-lint",
     "skills-manifest",
     "skills-policy",
+    "skills-prompt",
     "skills-ref-compat",
     "skills-script",
     "skills-search",

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
+use crate::lock_error::Problem;
 use crate::open::open_root;
 use crate::{ContentDigest, LOCK_FILE, LockEntry, LockError};
 
@@ -55,7 +56,8 @@ impl ContentLock {
     /// # Errors
     /// As [`LockEntry::read_all`], and if the directory cannot be opened.
     pub fn read(directory: &Path) -> Result<Option<Self>, LockError> {
-        let handle = open_root(directory).map_err(|error| LockError::read(&error))?;
+        let handle = open_root(directory)
+            .map_err(|error| LockError::without_line(Problem::Io(error.to_string())))?;
         let entries = LockEntry::read_all(&handle, Path::new(LOCK_FILE))?;
         Ok(entries.map(Self::new))
     }

@@ -16,6 +16,7 @@ use crate::file_stamp::ScanStart;
 use crate::namespace::PluginNamespaces;
 use crate::pending_dir::PendingDir;
 use crate::read_dir::{DirEntry, for_each_entry};
+use crate::skill_location::SkillLocation;
 use crate::{
     Entry, EntryWarning, FileStamp, Root, SKILL_FILE, ScanLimits, SkipReason, Skipped, StampSet,
 };
@@ -343,10 +344,12 @@ impl Visitor<'_> {
         Ok(Some(Entry {
             name,
             metadata,
-            directory: Arc::clone(&dir.canonical_path),
-            file_name: (file_name != SKILL_FILE).then(|| file_name.into()),
-            linked_path,
-            reading: self.root.reading_rules(),
+            location: SkillLocation {
+                directory: Arc::clone(&dir.canonical_path),
+                misspelled_name: (file_name != SKILL_FILE).then(|| file_name.into()),
+                linked_path,
+                reading: self.root.reading_rules(),
+            },
             scope: self.root.scope(),
             root: Arc::clone(&self.root_path),
             scan_warnings: warnings,

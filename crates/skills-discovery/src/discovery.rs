@@ -107,11 +107,6 @@ impl Discovery {
             ..self.clone()
         } == *other
     }
-
-    pub(crate) fn thread_count(&self) -> usize {
-        self.threads
-            .unwrap_or_else(crate::parallel::default_threads)
-    }
 }
 
 /// Which of several skills with the same name are active.

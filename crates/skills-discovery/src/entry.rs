@@ -1,32 +1,31 @@
 //! One skill of a catalog.
 
+#[cfg(feature = "fs")]
+mod files;
+
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 
-use skills_manifest::{Manifest, OpenAiMetadata, OpenAiWarning, ReadingRules, SkillName, Warning};
+use skills_manifest::{Manifest, OpenAiMetadata, OpenAiWarning, SkillName, Warning};
 
 use crate::lazy_metadata::LazyMetadata;
+#[cfg(feature = "fs")]
 use crate::locked_content::LockedContent;
 use crate::openai_file::OpenAiFile;
+use crate::skill_location::SkillLocation;
 use crate::walk_path::WalkPath;
-use crate::{ContentDigest, DiscoveryError, FileStamp, SKILL_FILE, Scope, SkillFiles};
+use crate::{FileStamp, Scope};
 
 /// One skill of a [`Catalog`](crate::Catalog): its metadata and location.
 ///
 /// The scan has checked that the frontmatter can be parsed and has read the name. The other fields
 /// are parsed on the first access, `agents/openai.yaml` is read on the first access, and the body
-/// is not read until [`open`](Self::open). A clone shares the parsed metadata.
+/// is not read until `open` is called. A clone shares the parsed metadata.
 #[derive(Debug, Clone)]
 pub struct Entry {
     pub(crate) name: SkillName,
     pub(crate) metadata: Arc<LazyMetadata>,
-    pub(crate) directory: Arc<Path>,
-    /// The name of the skill file if it differs from `SKILL.md`.
-    pub(crate) file_name: Option<Box<str>>,
-    /// The canonical path of the skill file if the `SKILL.md` is a symlink to it.
-    pub(crate) linked_path: Option<Box<Path>>,
-    /// How the root reads skill files.
-    pub(crate) reading: ReadingRules,
+    pub(crate) location: SkillLocation,
     pub(crate) scope: Scope,
     pub(crate) root: Arc<Path>,
     /// The warnings of the scan, without those of the skill's files.
@@ -37,6 +36,7 @@ pub struct Entry {
     /// How the scan got to the directory.
     pub(crate) walk_path: Arc<WalkPath>,
     /// The content that a lock file requires, of the skill or of one that contains it.
+    #[cfg(feature = "fs")]
     pub(crate) locked: Option<Arc<LockedContent>>,
 }
 
@@ -58,28 +58,21 @@ impl Entry {
     /// only if their directories are equal.
     #[must_use]
     pub fn directory(&self) -> &Path {
-        &self.directory
+        &self.location.directory
     }
 
-    /// Returns the path of the `SKILL.md`, for display only. To read it use [`open`](Self::open),
-    /// which does not follow a directory that was replaced by a symlink.
+    /// Returns the path of the `SKILL.md`, for display only. To read it use `open`, which
+    /// does not follow a directory that was replaced by a symlink.
     #[must_use]
     pub fn location(&self) -> PathBuf {
-        self.directory.join(self.file_name())
-    }
-
-    pub(crate) fn file_name(&self) -> &str {
-        self.file_name.as_deref().unwrap_or(SKILL_FILE)
+        self.directory().join(self.location.file_name())
     }
 
     /// Returns true if `path` is the canonical path of the directory or of the `SKILL.md`.
     pub(crate) fn is_located_at(&self, path: &Path) -> bool {
         // `location` allocates, so the directories are compared first.
-        *self.directory == *path
-            || path
-                .parent()
-                .is_some_and(|parent| *self.directory == *parent)
-                && path == self.location()
+        self.directory() == path
+            || path.parent() == Some(self.directory()) && path == self.location()
     }
 
     /// Returns the path of the root that the skill was found in, as it was passed to the scan;
@@ -97,7 +90,7 @@ impl Entry {
     }
 
     pub(crate) fn openai_file(&self) -> &OpenAiFile {
-        self.metadata.openai(&self.directory)
+        self.metadata.openai(self.directory())
     }
 
     /// Returns true if the skill is listed to a model, which may choose it by itself: neither the
@@ -117,27 +110,18 @@ impl Entry {
         self.stamp
     }
 
-    /// Returns the content digest that the lock file beside the skill requires, which the content
-    /// had at the time of the scan; `None` if the skill is not locked. Nothing of a locked skill may
-    /// run with another content.
-    #[must_use]
-    pub fn locked_digest(&self) -> Option<ContentDigest> {
-        let locked = self.locked.as_ref()?;
-        (locked.directory() == self.directory()).then(|| locked.digest())
-    }
-
     /// Returns the path by which the scan found the skill: that of a symlink, if one leads to it.
     /// It is [`directory`](Self::directory) for others.
     #[must_use]
     pub fn logical_path(&self) -> PathBuf {
-        self.walk_path.logical_path(&self.directory)
+        self.walk_path.logical_path(self.directory())
     }
 
     /// Returns the paths by which lock files can list the skill: its directory, and what the scan
     /// passed below the root on the way to it, directories and symlinks. The name is that of the
     /// entry, and the lock file is beside it.
     pub fn lock_paths(&self) -> impl Iterator<Item = &Path> {
-        self.walk_path.places(&self.directory)
+        self.walk_path.places(self.directory())
     }
 
     /// Returns true if a skill file that a scan has found is the one that this entry was read from,
@@ -145,11 +129,11 @@ impl Entry {
     pub(crate) fn is_unchanged(&self, root: &Path, file_name: &str, stamp: FileStamp) -> bool {
         // A symlinked or differently spelled file may shadow the one that was read before.
         self.stamp.is_unchanged(Some(stamp))
-            && self.file_name() == file_name
+            && self.location.file_name() == file_name
             && *self.root == *root
             // The stamp of a linked file says nothing about the symlink, which may lead to another
             // file now.
-            && self.linked_path.is_none()
+            && self.location.linked_path.is_none()
     }
 
     /// Returns true if an entry of a newer catalog is the same skill, from files that did not
@@ -168,7 +152,7 @@ impl Entry {
             self.stamp == newer.stamp
                 && (self.stamp.is_settled() || self.metadata.content_eq(&newer.metadata))
         };
-        (&self.directory, &self.name, self.scope) == (&newer.directory, &newer.name, newer.scope)
+        (self.directory(), &self.name, self.scope) == (newer.directory(), &newer.name, newer.scope)
             && has_same_manifest()
             && has_same_openai()
     }
@@ -183,11 +167,9 @@ impl Entry {
             .cloned()
             .collect();
         Self {
-            metadata: self.metadata.without_openai(),
             scan_warnings,
-            warnings: OnceLock::new(),
             walk_path: Arc::clone(walk_path),
-            ..self.clone()
+            ..self.transient()
         }
     }
 
@@ -208,73 +190,12 @@ impl Entry {
         self.scope
     }
 
-    /// Returns the warnings of the skill: those of its `SKILL.md` in the order of the file, then
-    /// those of the scan, then those of `agents/openai.yaml`. The first call reads and parses both
-    /// files, if no earlier call has.
-    #[must_use]
-    pub fn warnings(&self) -> &[EntryWarning] {
-        self.warnings.get_or_init(|| {
-            let manifest = self
-                .metadata
-                .manifest()
-                .1
-                .iter()
-                .cloned()
-                .map(EntryWarning::Manifest);
-            let openai = self
-                .openai_file()
-                .warnings
-                .iter()
-                .cloned()
-                .map(EntryWarning::OpenAi);
-            manifest
-                .chain(self.body_warning().cloned())
-                .chain(self.scan_warnings.iter().cloned())
-                .chain(openai)
-                .collect()
-        })
-    }
-
-    /// Returns true if [`warnings`](Self::warnings) has one about the scan or about the frontmatter.
+    /// Returns true if the skill has a warning about the scan or about the frontmatter.
     /// Reads no file: neither the body nor `agents/openai.yaml`, which would be system calls for
     /// each skill of a list.
     #[must_use]
     pub fn has_scan_warnings(&self) -> bool {
         !self.scan_warnings.is_empty() || !self.metadata.manifest().1.is_empty()
-    }
-
-    /// Returns the warning about a body that is not UTF-8, which makes loading the skill fail. The
-    /// first call reads the whole file; a scan does not.
-    fn body_warning(&self) -> Option<&EntryWarning> {
-        self.metadata.body_warning(|| {
-            let bytes = self.open().and_then(|files| files.read_skill_file()).ok()?;
-            let error = std::str::from_utf8(&bytes).err()?;
-            let valid = &bytes[..error.valid_up_to()];
-            let line = 1 + valid.iter().filter(|b| **b == b'\n').count();
-            Some(EntryWarning::BodyNotUtf8 { line })
-        })
-    }
-
-    /// Opens the skill directory, to read its files through a handle that no path leads out of.
-    ///
-    /// # Errors
-    /// Fails if the directory no longer exists or cannot be read, or if a part of its canonical
-    /// path was replaced by a symlink since the scan
-    /// ([`OutsideSkill`](crate::DiscoveryErrorKind::OutsideSkill)). Fails if the skill is locked and
-    /// changed since the scan ([`Changed`](crate::DiscoveryErrorKind::Changed)), which compares the
-    /// metadata of all files of a locked skill.
-    pub fn open(&self) -> Result<SkillFiles, DiscoveryError> {
-        let files = self.open_unchecked()?;
-        if let Some(locked) = &self.locked {
-            locked.check()?;
-        }
-        Ok(files)
-    }
-
-    /// Opens the skill directory without a comparison with the lock file.
-    pub(crate) fn open_unchecked(&self) -> Result<SkillFiles, DiscoveryError> {
-        SkillFiles::open(&self.directory, self.file_name(), self.linked_path.clone())
-            .map(|files| files.reading(self.reading))
     }
 }
 

@@ -184,125 +184,113 @@ impl<'a> Query<'a> {
     }
 }
 
-impl Discovery {
-    /// Explains why a skill is available or not. `query` is a name, or the path of a skill
-    /// directory or `SKILL.md`; relative paths are relative to the working directory. `catalog` is
-    /// the result of a scan with these settings.
-    ///
-    /// ```
-    /// use skills_discovery::{Discovery, Root, Scope, SkillStatus};
-    ///
-    /// # let directory = tempfile::tempdir()?;
-    /// # std::fs::create_dir(directory.path().join("pdf"))?;
-    /// # std::fs::write(directory.path().join("pdf/SKILL.md"), "no frontmatter")?;
-    /// let discovery = Discovery::new([Root::new(directory.path(), Scope::User)]);
-    /// let explanation = discovery.explain(&discovery.scan(), "pdf");
-    /// assert_eq!(explanation.status(), SkillStatus::Skipped);
-    /// assert_eq!(explanation.steps()[0].code(), "frontmatter-missing");
-    /// # Ok::<(), std::io::Error>(())
-    /// ```
-    #[must_use]
-    pub fn explain(&self, catalog: &Catalog, query: &str) -> Explanation {
-        let query = Query::new(query);
-        let entries: Vec<&Entry> = catalog
-            .entries()
-            .iter()
-            .filter(|entry| query.matches_entry(entry))
-            .collect();
-        let inactive: Vec<&InactiveEntry> = catalog
-            .inactive()
-            .iter()
-            .filter(|inactive| query.matches_entry(inactive.entry()))
-            .collect();
-        let mut explanation = Explanation {
-            status: SkillStatus::NotFound,
-            steps: Vec::new(),
-        };
-        for entry in &entries {
-            explanation.push_active(entry);
-        }
-        for inactive in &inactive {
-            explanation.push_found(inactive.entry());
-            let step = ExplanationStep::Inactive(inactive.reason().clone());
-            explanation.steps.push(step);
-        }
-        match (entries.len(), inactive.len()) {
-            (0, 0) => {
-                // By the name of its directory, which other commands accept as well.
-                if let Lookup::Found(entry) = catalog.find(query.text) {
-                    explanation.push_active(entry);
-                    return explanation;
-                }
-            }
-            (0, _) => explanation.status = SkillStatus::Inactive,
-            // `push_active` has set the status.
-            (1, _) => return explanation,
-            (_, _) => explanation.status = SkillStatus::Ambiguous,
-        }
-        // Skipped copies of an active skill would only distract from it.
-        if entries.is_empty() {
-            explanation.push_skipped(catalog, &query);
-        }
-        if explanation.steps.is_empty() {
-            self.explain_not_found(&mut explanation, catalog, &query);
-        }
-        explanation
+/// Explains why a skill is available or not; see [`Discovery::explain`].
+pub(crate) fn explain(discovery: &Discovery, catalog: &Catalog, query: &str) -> Explanation {
+    let query = Query::new(query);
+    let entries: Vec<&Entry> = catalog
+        .entries()
+        .iter()
+        .filter(|entry| query.matches_entry(entry))
+        .collect();
+    let inactive: Vec<&InactiveEntry> = catalog
+        .inactive()
+        .iter()
+        .filter(|inactive| query.matches_entry(inactive.entry()))
+        .collect();
+    let mut explanation = Explanation {
+        status: SkillStatus::NotFound,
+        steps: Vec::new(),
+    };
+    for entry in &entries {
+        explanation.push_active(entry);
     }
-
-    /// Adds why neither a skill nor a skipped path matches the query.
-    fn explain_not_found(&self, explanation: &mut Explanation, catalog: &Catalog, query: &Query) {
-        let step = match &query.canonical {
-            Some(path) if self.is_empty_directory_of_root(path) => {
-                ExplanationStep::NoSkillFile(path.clone())
-            }
-            Some(path) => inaccessible_step(path)
-                .unwrap_or_else(|| ExplanationStep::OutsideRoots(path.clone())),
-            None if query.is_path() => {
-                let path = Path::new(query.text);
-                inaccessible_step(path)
-                    .unwrap_or_else(|| ExplanationStep::PathNotFound(path.to_owned()))
-            }
-            None => {
-                let nearest = match catalog.find(query.text) {
-                    Lookup::Unknown(nearest) => nearest.into_iter().map(str::to_owned).collect(),
-                    _ => Vec::new(),
-                };
-                // The skill may be in a root that does not exist, or not yet, or that cannot be read.
-                let unread_roots = catalog
-                    .skipped()
-                    .iter()
-                    .filter(|skipped| self.is_unread_root(skipped));
-                explanation.steps.extend(unread_roots.map(skipped_step));
-                ExplanationStep::NameNotFound(nearest)
-            }
-        };
+    for inactive in &inactive {
+        explanation.push_found(inactive.entry());
+        let step = ExplanationStep::Inactive(inactive.reason().clone());
         explanation.steps.push(step);
     }
-
-    /// Returns true if a root was skipped because it does not exist or cannot be read.
-    fn is_unread_root(&self, skipped: &Skipped) -> bool {
-        let is_root = |root: &Root| {
-            let path = root.path();
-            path == skipped.path() || path.canonicalize().is_ok_and(|path| path == skipped.path())
-        };
-        match skipped.reason() {
-            SkipReason::RootNotFound => true,
-            SkipReason::Unreadable(_) => self.roots.iter().any(is_root),
-            _ => false,
+    match (entries.len(), inactive.len()) {
+        (0, 0) => {
+            // By the name of its directory, which other commands accept as well.
+            if let Lookup::Found(entry) = catalog.find(query.text) {
+                explanation.push_active(entry);
+                return explanation;
+            }
         }
+        (0, _) => explanation.status = SkillStatus::Inactive,
+        // `push_active` has set the status.
+        (1, _) => return explanation,
+        (_, _) => explanation.status = SkillStatus::Ambiguous,
     }
+    // Skipped copies of an active skill would only distract from it.
+    if entries.is_empty() {
+        explanation.push_skipped(catalog, &query);
+    }
+    if explanation.steps.is_empty() {
+        explain_not_found(discovery, &mut explanation, catalog, &query);
+    }
+    explanation
+}
 
-    /// Returns true if a path is a directory below a root and has no `SKILL.md`.
-    fn is_empty_directory_of_root(&self, path: &Path) -> bool {
-        let contains_path = |root: &Root| {
-            root.path()
-                .canonicalize()
-                .is_ok_and(|root| path.starts_with(root))
-        };
-        self.roots.iter().any(contains_path)
-            && path.is_dir()
-            && matches!(path.join(SKILL_FILE).try_exists(), Ok(false))
+/// Adds why neither a skill nor a skipped path matches the query.
+fn explain_not_found(
+    discovery: &Discovery,
+    explanation: &mut Explanation,
+    catalog: &Catalog,
+    query: &Query,
+) {
+    let step = match &query.canonical {
+        Some(path) if is_empty_directory_of_root(discovery, path) => {
+            ExplanationStep::NoSkillFile(path.clone())
+        }
+        Some(path) => {
+            inaccessible_step(path).unwrap_or_else(|| ExplanationStep::OutsideRoots(path.clone()))
+        }
+        None if query.is_path() => {
+            let path = Path::new(query.text);
+            inaccessible_step(path)
+                .unwrap_or_else(|| ExplanationStep::PathNotFound(path.to_owned()))
+        }
+        None => {
+            let nearest = match catalog.find(query.text) {
+                Lookup::Unknown(nearest) => nearest.into_iter().map(str::to_owned).collect(),
+                _ => Vec::new(),
+            };
+            // The skill may be in a root that does not exist, or not yet, or that cannot be read.
+            let unread_roots = catalog
+                .skipped()
+                .iter()
+                .filter(|skipped| is_unread_root(discovery, skipped));
+            explanation.steps.extend(unread_roots.map(skipped_step));
+            ExplanationStep::NameNotFound(nearest)
+        }
+    };
+    explanation.steps.push(step);
+}
+
+/// Returns true if a root was skipped because it does not exist or cannot be read.
+fn is_unread_root(discovery: &Discovery, skipped: &Skipped) -> bool {
+    let is_root = |root: &Root| {
+        let path = root.path();
+        path == skipped.path() || path.canonicalize().is_ok_and(|path| path == skipped.path())
+    };
+    match skipped.reason() {
+        SkipReason::RootNotFound => true,
+        SkipReason::Unreadable(_) => discovery.roots.iter().any(is_root),
+        _ => false,
     }
+}
+
+/// Returns true if a path is a directory below a root and has no `SKILL.md`.
+fn is_empty_directory_of_root(discovery: &Discovery, path: &Path) -> bool {
+    let contains_path = |root: &Root| {
+        root.path()
+            .canonicalize()
+            .is_ok_and(|root| path.starts_with(root))
+    };
+    discovery.roots.iter().any(contains_path)
+        && path.is_dir()
+        && matches!(path.join(SKILL_FILE).try_exists(), Ok(false))
 }
 
 impl Explanation {

@@ -3,6 +3,7 @@
 use std::hash::{Hash, Hasher};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
+#[cfg(feature = "fs")]
 use cap_std::fs::Metadata;
 
 /// The metadata of a file or directory that changes when it is written: device, inode, size, and
@@ -157,6 +158,7 @@ impl Hash for FileStamp {
     }
 }
 
+#[cfg(feature = "fs")]
 impl FileStamp {
     pub(crate) fn from_path(path: &std::path::Path) -> Option<Self> {
         let metadata = path.metadata().ok()?;
@@ -174,6 +176,7 @@ impl FileStamp {
     }
 }
 
+#[cfg(feature = "fs")]
 impl FileStat {
     #[cfg(unix)]
     fn new(metadata: &Metadata) -> Self {

@@ -5,7 +5,6 @@ use std::sync::{Arc, OnceLock};
 
 use skills_manifest::{FrontmatterScan, Manifest, Warning};
 
-use crate::EntryWarning;
 use crate::openai_file::OpenAiFile;
 
 /// The metadata of a skill: its manifest, parsed on first access, and its `agents/openai.yaml`,
@@ -19,8 +18,8 @@ pub(crate) struct LazyMetadata {
     /// The path of the skill relative to its plugin.
     below_plugin: Option<Box<str>>,
     openai: OnceLock<OpenAiFile>,
-    /// The warning about the body, once it was read.
-    body: OnceLock<Option<Box<EntryWarning>>>,
+    /// The first line of the body that is not UTF-8, once it was read.
+    invalid_line: OnceLock<Option<usize>>,
 }
 
 impl LazyMetadata {
@@ -54,7 +53,7 @@ impl LazyMetadata {
             parsed: self.parsed.clone(),
             below_plugin: self.below_plugin.clone(),
             openai: OnceLock::new(),
-            body: self.body.clone(),
+            invalid_line: self.invalid_line.clone(),
         })
     }
 
@@ -73,12 +72,9 @@ impl LazyMetadata {
             .get_or_init(|| OpenAiFile::read(directory, self.below_plugin.as_deref()))
     }
 
-    /// Returns the warning about the body, which the first call reads with `read`.
-    pub(crate) fn body_warning(
-        &self,
-        read: impl FnOnce() -> Option<EntryWarning>,
-    ) -> Option<&EntryWarning> {
-        self.body.get_or_init(|| read().map(Box::new)).as_deref()
+    /// Returns the first line of the body that is not UTF-8, which the first call reads with `read`.
+    pub(crate) fn invalid_line(&self, read: impl FnOnce() -> Option<usize>) -> Option<usize> {
+        *self.invalid_line.get_or_init(read)
     }
 
     /// Returns true if both skill files have the same content up to the body.

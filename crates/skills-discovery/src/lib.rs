@@ -10,7 +10,8 @@
 //! A catalog contains metadata only. A scan reads the first 1 KiB of each `SKILL.md`, and more only
 //! if the frontmatter is longer; bodies, scripts and references are not read until
 //! [`Entry::open`] is called. A [`Discovery`] has the options of a scan, a [`ClientProfile`] the
-//! roots of a client, and `RootWatcher` (feature `watch`) reports changes.
+//! roots of a client, and `RootWatcher` (feature `watch`) reports changes. Without the feature `fs`,
+//! which is a default, only the types of a catalog are left, and nothing is opened.
 //!
 //! This crate must never know the home directory, the working directory, the environment, prompts
 //! or policy: roots are values. It reads the time only to tell when a file stamp is too recent to
@@ -30,41 +31,73 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
+#![cfg_attr(
+    not(feature = "fs"),
+    expect(
+        dead_code,
+        reason = "most of what the types of a catalog can do is for scans"
+    )
+)]
+
 mod catalog;
 mod client_profile;
 mod config_rule;
 mod content_digest;
+#[cfg(feature = "fs")]
 mod content_lock;
+#[cfg(feature = "fs")]
+mod digested_content;
+#[cfg(feature = "fs")]
 mod directory_visit;
 mod discovery;
 mod entry;
 mod error;
+#[cfg(feature = "fs")]
 mod explain;
 mod file_stamp;
+#[cfg(feature = "fs")]
 mod generated_files;
 mod generation;
 mod inactive_entry;
-mod installable_name;
 mod lazy_metadata;
+mod lock_difference;
+#[cfg(feature = "fs")]
 mod lock_entry;
 mod lock_error;
+#[cfg(feature = "fs")]
 mod locked_content;
+#[cfg(feature = "fs")]
 mod namespace;
+#[cfg(feature = "fs")]
 mod omitted_file;
+#[cfg(feature = "fs")]
 mod open;
 mod openai_file;
+#[cfg(feature = "fs")]
 mod parallel;
+#[cfg(feature = "fs")]
 mod pending_dir;
+#[cfg(feature = "fs")]
 mod read_dir;
+mod reserved_names;
 mod root;
+#[cfg(feature = "fs")]
 mod scan;
 mod scan_limits;
+#[cfg(feature = "fs")]
 mod skill_files;
+mod skill_location;
 mod skipped;
+mod slash_path;
+#[cfg(feature = "fs")]
 mod stamp_set;
+#[cfg(feature = "fs")]
 mod stamped_listing;
+#[cfg(feature = "fs")]
 mod summary;
+#[cfg(feature = "fs")]
 mod traversal;
+#[cfg(feature = "fs")]
 mod unread_skills;
 mod walk_path;
 #[cfg(feature = "watch")]
@@ -73,40 +106,50 @@ mod watch;
 pub use catalog::{Catalog, Lookup, name_similarity};
 pub use client_profile::{ClientProfile, ProfileContext, project_directories};
 pub use config_rule::{ConfigRule, Selector, canonical_skill_path};
-pub use content_digest::{ContentDigest, ContentFile, DigestCache, DigestedContent, InvalidDigest};
+pub use content_digest::{ContentDigest, InvalidDigest};
+#[cfg(feature = "fs")]
 pub use content_lock::ContentLock;
+#[cfg(feature = "fs")]
+pub use digested_content::{ContentFile, DigestCache, DigestedContent};
 pub use discovery::{Discovery, Precedence};
 pub use entry::{Entry, EntryWarning};
 pub use error::{DiscoveryError, DiscoveryErrorKind};
+#[cfg(feature = "fs")]
 pub use explain::{Explanation, ExplanationStep, SkillStatus};
 pub use file_stamp::FileStamp;
+#[cfg(feature = "fs")]
 pub use generated_files::{FOLDER_SETTINGS, is_generated, is_in_generated_directory};
 pub use generation::{Generation, Generations, WatcherRegistration};
-pub use inactive_entry::{InactiveEntry, InactiveReason, LockDifference};
-pub use installable_name::{fold_case, is_installable_name};
-pub use lock_entry::{LOCK_FILE, LOCK_VERSION, LockEntry, MAX_LOCK_BYTES};
-pub use lock_error::LockError;
+pub use inactive_entry::{InactiveEntry, InactiveReason};
+pub use lock_difference::LockDifference;
+#[cfg(feature = "fs")]
+pub use lock_entry::{LockEntry, MAX_LOCK_BYTES};
+pub use lock_error::{LOCK_VERSION, LockError};
+#[cfg(feature = "fs")]
 pub use omitted_file::{OmissionReason, OmittedFile};
+#[cfg(feature = "fs")]
 pub use open::read_regular_text;
+#[cfg(feature = "fs")]
 pub use parallel::parallel_map;
+pub use reserved_names::{
+    INSTALL_DIRECTORY, LOCK_FILE, SKILL_FILE, fold_case, is_installable_name,
+};
 pub use root::{
     DirSymlinks, HiddenDirectories, Namespace, NestedSkills, Root, Scope, SearchDepth,
     SkillFileSymlinks, Trust,
 };
+#[cfg(feature = "fs")]
 pub use scan::discover;
 pub use scan_limits::ScanLimits;
+#[cfg(feature = "fs")]
 pub use skill_files::{Resource, ResourceListing, SkillFiles};
 pub use skills_manifest::{DelimiterRule, MissingDescription, NameRule, ReadingRules};
 pub use skipped::{SkipReason, Skipped};
+#[cfg(feature = "fs")]
 pub use stamp_set::StampSet;
+#[cfg(feature = "fs")]
 pub use stamped_listing::{StampedFile, StampedListing};
+#[cfg(feature = "fs")]
 pub use summary::CatalogSummary;
 #[cfg(feature = "watch")]
 pub use watch::{CatalogChange, RootWatcher, WatchOptions, WatchProblem};
-
-/// The name of the directory, beside installed skills, in which skills are staged. No scan searches
-/// it.
-pub const INSTALL_DIRECTORY: &str = ".skills-install";
-
-/// The name of the file that makes a directory a skill.
-pub const SKILL_FILE: &str = "SKILL.md";

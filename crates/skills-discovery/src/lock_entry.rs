@@ -12,13 +12,7 @@ use toml::Spanned;
 use crate::error::DiscoveryErrorKind;
 use crate::lock_error::Problem;
 use crate::open::read_regular_text;
-use crate::{ContentDigest, LockError, is_installable_name};
-
-/// The name of the lock file, in the directory that contains the locked skills.
-pub const LOCK_FILE: &str = "skills.lock";
-
-/// The version of lock files that this crate reads. A file of any other version is an error.
-pub const LOCK_VERSION: i64 = 1;
+use crate::{ContentDigest, LOCK_VERSION, LockError, is_installable_name};
 
 /// Maximum size of a lock file, in bytes.
 pub const MAX_LOCK_BYTES: u64 = 16 << 20;
@@ -98,7 +92,7 @@ impl LockEntry {
     /// digest, or two of one name.
     pub fn parse_all(text: &str) -> Result<Vec<Self>, LockError> {
         check_version(text)?;
-        let raw: RawLock = toml::from_str(text).map_err(|error| LockError::syntax(text, &error))?;
+        let raw: RawLock = toml::from_str(text).map_err(|error| syntax_error(text, &error))?;
         let mut names = HashSet::new();
         let mut entries = Vec::with_capacity(raw.skill.len());
         for raw in raw.skill {
@@ -122,7 +116,7 @@ impl LockEntry {
         match read_regular_text(directory, path, MAX_LOCK_BYTES) {
             Ok(text) => Self::parse_all(&text).map(Some),
             Err(error) if error.kind() == DiscoveryErrorKind::NotFound => Ok(None),
-            Err(error) => Err(LockError::read(&error)),
+            Err(error) => Err(LockError::without_line(Problem::Io(error.to_string()))),
         }
     }
 
@@ -160,7 +154,7 @@ impl LockEntry {
 
 /// Checks the version alone: a newer file may have other fields.
 fn check_version(text: &str) -> Result<(), LockError> {
-    let raw: RawVersion = toml::from_str(text).map_err(|error| LockError::syntax(text, &error))?;
+    let raw: RawVersion = toml::from_str(text).map_err(|error| syntax_error(text, &error))?;
     match raw.version {
         Some(version) if *version.get_ref() == LOCK_VERSION => Ok(()),
         Some(version) if *version.get_ref() > LOCK_VERSION => {
@@ -168,7 +162,15 @@ fn check_version(text: &str) -> Result<(), LockError> {
             let problem = Problem::Newer { found };
             Err(LockError::at(text, version.span().start, problem))
         }
-        _ => Err(LockError::version()),
+        _ => Err(LockError::without_line(Problem::Version)),
+    }
+}
+
+fn syntax_error(text: &str, error: &toml::de::Error) -> LockError {
+    let problem = Problem::Syntax(error.message().to_owned());
+    match error.span() {
+        Some(span) => LockError::at(text, span.start, problem),
+        None => LockError::without_line(problem),
     }
 }
 

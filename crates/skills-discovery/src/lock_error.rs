@@ -1,6 +1,7 @@
 //! What is wrong with a lock file.
 
-use crate::{DiscoveryError, LOCK_VERSION};
+/// The version of lock files that this crate reads. A file of any other version is an error.
+pub const LOCK_VERSION: i64 = 1;
 
 /// A lock file that cannot be read, with the line if it is known.
 ///
@@ -50,14 +51,6 @@ impl LockError {
         matches!(self.problem, Problem::Newer { .. })
     }
 
-    /// Creates the error of a file without a valid version.
-    pub(crate) fn version() -> Self {
-        Self {
-            line: None,
-            problem: Problem::Version,
-        }
-    }
-
     /// Creates an error about the text from a byte offset.
     pub(crate) fn at(text: &str, offset: usize, problem: Problem) -> Self {
         Self {
@@ -66,17 +59,11 @@ impl LockError {
         }
     }
 
-    pub(crate) fn syntax(text: &str, error: &toml::de::Error) -> Self {
-        Self {
-            line: error.span().map(|span| line_at(text, span.start)),
-            problem: Problem::Syntax(error.message().to_owned()),
-        }
-    }
-
-    pub(crate) fn read(error: &DiscoveryError) -> Self {
+    /// Creates an error about the whole file.
+    pub(crate) fn without_line(problem: Problem) -> Self {
         Self {
             line: None,
-            problem: Problem::Io(error.to_string()),
+            problem,
         }
     }
 }

@@ -3,11 +3,12 @@
 use std::path::Path;
 use std::sync::{Arc, Mutex};
 
-use crate::content_digest::ContentStamps;
 use crate::content_lock::RequiredContent;
+use crate::digested_content::ContentStamps;
 use crate::error::{DiscoveryError, Repr};
 use crate::file_stamp::ScanStart;
-use crate::{ContentDigest, DigestCache, Entry, LockDifference, StampSet};
+use crate::skill_location::SkillLocation;
+use crate::{ContentDigest, DigestCache, LockDifference, SkillFiles, StampSet};
 
 /// The digests of the files of locked skills, shared by the catalogs of one program.
 pub(crate) type SharedDigests = Arc<Mutex<DigestCache>>;
@@ -15,8 +16,7 @@ pub(crate) type SharedDigests = Arc<Mutex<DigestCache>>;
 /// The content of a locked skill at the time of a scan.
 #[derive(Debug)]
 pub(crate) struct LockedContent {
-    /// The skill, without this content.
-    skill: Entry,
+    skill: SkillLocation,
     required: RequiredContent,
     difference: Option<LockDifference>,
     /// All files and directories that the comparison read.
@@ -27,7 +27,7 @@ pub(crate) struct LockedContent {
 impl LockedContent {
     /// Compares the files of a skill with what the lock file requires.
     pub(crate) fn read(
-        skill: &Entry,
+        skill: &SkillLocation,
         required: &RequiredContent,
         digests: &SharedDigests,
         scan_start: ScanStart,
@@ -36,13 +36,10 @@ impl LockedContent {
         let difference = compare(skill, required, digests, scan_start, &mut read);
         let mut stamps = StampSet::default();
         for (path, stamp) in read {
-            stamps.push(skill.directory().join(path), stamp);
+            stamps.push(skill.directory.join(path), stamp);
         }
         Self {
-            skill: Entry {
-                locked: None,
-                ..skill.clone()
-            },
+            skill: skill.clone(),
             required: required.clone(),
             difference,
             stamps,
@@ -52,7 +49,7 @@ impl LockedContent {
 
     /// Returns the canonical path of the skill directory.
     pub(crate) fn directory(&self) -> &Path {
-        self.skill.directory()
+        &self.skill.directory
     }
 
     pub(crate) fn digest(&self) -> ContentDigest {
@@ -65,8 +62,8 @@ impl LockedContent {
     }
 
     /// Returns true if another comparison of the skill would have the same result.
-    pub(crate) fn is_result_for(&self, skill: &Entry, required: &RequiredContent) -> bool {
-        self.directory() == skill.directory() && self.required == *required && self.is_current()
+    pub(crate) fn is_result_for(&self, skill: &SkillLocation, required: &RequiredContent) -> bool {
+        self.directory() == &*skill.directory && self.required == *required && self.is_current()
     }
 
     /// Returns true if no file of the skill was written since the scan.
@@ -99,13 +96,13 @@ impl LockedContent {
 /// Returns how the files of a skill differ from what a lock file requires, and adds the stamps of
 /// all that was read.
 fn compare(
-    skill: &Entry,
+    skill: &SkillLocation,
     required: &RequiredContent,
     digests: &SharedDigests,
     scan_start: ScanStart,
     stamps: &mut ContentStamps,
 ) -> Option<LockDifference> {
-    let files = skill.open_unchecked();
+    let files = SkillFiles::open(skill);
     let content = files.and_then(|files| files.stamped_content(digests, scan_start, stamps));
     let Ok(content) = content else {
         return Some(LockDifference::Unreadable);

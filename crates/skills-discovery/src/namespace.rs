@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use crate::file_stamp::ScanStart;
 use crate::open::{fill_buffer, open_regular, open_root};
 use crate::pending_dir::PendingDir;
-use crate::skill_files::to_slash_path;
+use crate::slash_path::to_slash_path;
 use crate::{Namespace, Root, StampSet};
 
 /// The paths of a plugin's manifest, in order of preference. If the first exists but is invalid,

@@ -4,7 +4,7 @@ use std::ffi::OsStr;
 use std::fmt;
 use std::path::Path;
 
-use crate::skill_files::to_slash_path;
+use crate::slash_path::to_slash_path;
 
 /// A file that a [`ResourceListing`](crate::ResourceListing) omits although it has no hidden name, so
 /// that neither a model nor a run can use it.

@@ -1,8 +1,9 @@
-//! The entry points that run a scan.
+//! The entry points that run a scan, and that explain its result.
 
+use crate::explain::explain;
 use crate::file_stamp::ScanStart;
 use crate::traversal::walk;
-use crate::{Catalog, Discovery, Root, ScanLimits};
+use crate::{Catalog, Discovery, Explanation, Root, ScanLimits, parallel};
 
 /// Scans `roots` for skills with the defaults of [`Discovery`] and the given limits.
 ///
@@ -56,6 +57,31 @@ impl Discovery {
         } else {
             Some(walk(self, Some(previous), ScanStart::now()))
         }
+    }
+
+    /// Explains why a skill is available or not. `query` is a name, or the path of a skill
+    /// directory or `SKILL.md`; relative paths are relative to the working directory. `catalog` is
+    /// the result of a scan with these settings.
+    ///
+    /// ```
+    /// use skills_discovery::{Discovery, Root, Scope, SkillStatus};
+    ///
+    /// # let directory = tempfile::tempdir()?;
+    /// # std::fs::create_dir(directory.path().join("pdf"))?;
+    /// # std::fs::write(directory.path().join("pdf/SKILL.md"), "no frontmatter")?;
+    /// let discovery = Discovery::new([Root::new(directory.path(), Scope::User)]);
+    /// let explanation = discovery.explain(&discovery.scan(), "pdf");
+    /// assert_eq!(explanation.status(), SkillStatus::Skipped);
+    /// assert_eq!(explanation.steps()[0].code(), "frontmatter-missing");
+    /// # Ok::<(), std::io::Error>(())
+    /// ```
+    #[must_use]
+    pub fn explain(&self, catalog: &Catalog, query: &str) -> Explanation {
+        explain(self, catalog, query)
+    }
+
+    pub(crate) fn thread_count(&self) -> usize {
+        self.threads.unwrap_or_else(parallel::default_threads)
     }
 }
 

@@ -18,6 +18,8 @@ use crate::generated_files::{is_generated, is_in_generated_directory};
 use crate::omitted_file::{OmissionReason, OmittedFile};
 use crate::open::{fill_buffer, open_canonical, open_regular, open_root};
 use crate::openai_file::OpenAiFile;
+use crate::skill_location::SkillLocation;
+use crate::slash_path::to_slash_path;
 use crate::{FileStamp, StampedFile, StampedListing};
 
 /// The maximum number of files in a listing.
@@ -100,16 +102,12 @@ impl From<StampedFile> for Resource {
 
 impl SkillFiles {
     /// Opens the directory of an entry by its canonical path.
-    pub(crate) fn open(
-        directory: &Path,
-        file_name: &str,
-        linked_path: Option<Box<Path>>,
-    ) -> Result<Self, DiscoveryError> {
+    pub(crate) fn open(location: &SkillLocation) -> Result<Self, DiscoveryError> {
         Ok(Self {
-            directory: open_canonical(directory)?,
-            file_name: file_name.to_owned(),
-            linked_path,
-            reading: ReadingRules::default(),
+            directory: open_canonical(&location.directory)?,
+            file_name: location.file_name().to_owned(),
+            linked_path: location.linked_path.clone(),
+            reading: location.reading,
         })
     }
 
@@ -523,14 +521,6 @@ impl ListState {
             Err(_) => self.truncated = true,
         }
     }
-}
-
-/// Returns a path with `/` as separator on all systems.
-pub(crate) fn to_slash_path(path: &Path) -> String {
-    path.components()
-        .map(|part| part.as_os_str().to_string_lossy())
-        .collect::<Vec<_>>()
-        .join("/")
 }
 
 #[cfg(test)]

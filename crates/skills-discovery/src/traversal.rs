@@ -231,7 +231,8 @@ impl Walk<'_> {
         } = result;
         if let Some(entry) = entry {
             // With a single root `visited` already ensures that a skill is found only once.
-            if self.discovery.roots.len() == 1 || self.claimed.insert(Arc::clone(&entry.directory))
+            if self.discovery.roots.len() == 1
+                || self.claimed.insert(Arc::clone(&entry.location.directory))
             {
                 self.output.entries.push(entry);
             } else {

@@ -1,6 +1,6 @@
 //! Renders the text of a skill for injection into the context of a model.
 
-use skills_discovery::{DiscoveryError, Entry};
+use skills_discovery::Entry;
 
 use crate::Role;
 use crate::excerpt::{DEFAULT_MAX_INJECTION_BYTES, OmittedRange, excerpt};
@@ -80,21 +80,14 @@ pub struct Injection {
 }
 
 impl Injection {
-    /// Reads the `SKILL.md` of a skill and renders it with the defaults of [`InjectionBuilder`], as
+    /// Renders the text of the `SKILL.md` of a skill with the defaults of [`InjectionBuilder`], as
     /// the fragment of Codex.
-    ///
-    /// # Errors
-    ///
-    /// If the file cannot be read or is not a valid skill anymore.
-    pub fn from_entry(entry: &Entry) -> Result<Self, DiscoveryError> {
-        let (_, text) = entry.open()?.document_with_source()?;
+    #[must_use]
+    pub fn from_entry(entry: &Entry, text: &str) -> Self {
         let directory = entry.directory().to_string_lossy();
         let location = entry.location();
         let location = location.to_string_lossy();
-        Ok(
-            InjectionBuilder::new(entry.name().as_str(), &directory, &location, &text)
-                .render_codex(),
-        )
+        InjectionBuilder::new(entry.name().as_str(), &directory, &location, text).render_codex()
     }
 }
 

@@ -46,7 +46,8 @@ const CRATES: &[(&str, usize, &[&str])] = &[
     (
         "skills-prompt",
         8_400,
-        &["skills-manifest", "skills-discovery"],
+        // The types of a catalog, not what opens files.
+        &["skills-manifest", "skills-discovery without features"],
     ),
     ("skills-search", 2_500, &["skills-manifest"]),
     // Private directories, replaced files, locks and files that decide what runs have one way each;

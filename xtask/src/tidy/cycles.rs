@@ -13,7 +13,6 @@ const LIMIT: Limit = Limit {
     exceptions: &[
         ("skills-cli::containers", 7),
         ("skills-cli::install", 8),
-        ("skills-discovery::catalog", 39),
         ("skills-install::web", 6),
         ("skills-install::origin", 13),
         ("skills-manifest::ambiguity", 24),

@@ -10,7 +10,6 @@ const LIMIT: Limit = Limit {
     things: "files with an `impl` of this type",
     most: 2,
     exceptions: &[
-        ("skills-discovery::discovery::Discovery", 3),
         ("skills-install::store::Store", 3),
         ("skills-ref-compat::strict::scanner::Scanner", 5),
         ("skills-runtime::executor::Executor", 15),

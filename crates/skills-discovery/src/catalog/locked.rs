@@ -128,10 +128,12 @@ impl Locks {
             return None;
         };
         let previous = entry.locked.as_ref();
-        if let Some(previous) = previous.filter(|content| content.is_result_for(entry, required)) {
+        if let Some(previous) =
+            previous.filter(|content| content.is_result_for(&entry.location, required))
+        {
             return Some(Arc::clone(previous));
         }
-        let content = LockedContent::read(entry, required, digests, scan_start);
+        let content = LockedContent::read(&entry.location, required, digests, scan_start);
         Some(Arc::new(content))
     }
 

@@ -135,7 +135,7 @@ fn apply_precedence(
         .collect();
     let directories: Vec<Arc<Path>> = entries
         .iter()
-        .map(|entry| Arc::clone(&entry.directory))
+        .map(|entry| Arc::clone(&entry.location.directory))
         .collect();
     let mut active = Vec::with_capacity(winners.len());
     for (index, entry) in entries.into_iter().enumerate() {
@@ -163,7 +163,7 @@ fn winners_by_name(entries: &[Entry], precedence: Precedence) -> HashMap<&str, u
         let wins = if *current.root == *entry.root {
             // The walk is breadth-first, so its order is not the order of the paths. A copy in a
             // hidden directory is often that of another client.
-            (is_hidden(entry), &entry.directory) < (is_hidden(current), &current.directory)
+            (is_hidden(entry), entry.directory()) < (is_hidden(current), current.directory())
         } else {
             precedence == Precedence::LastRoot
         };
@@ -177,9 +177,9 @@ fn winners_by_name(entries: &[Entry], precedence: Precedence) -> HashMap<&str, u
 /// Returns true if a directory on the path of a skill, below its root, is hidden.
 fn is_hidden(entry: &Entry) -> bool {
     let below_root = entry
-        .directory
+        .directory()
         .strip_prefix(&entry.root)
-        .unwrap_or(&entry.directory);
+        .unwrap_or(entry.directory());
     below_root
         .components()
         .any(|part| part.as_os_str().as_encoded_bytes().starts_with(b"."))

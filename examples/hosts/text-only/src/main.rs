@@ -25,7 +25,8 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let index = MentionIndex::new(Arc::clone(&catalog));
     let prompt = UserInput::Text("Please use $incident-handbook for this alarm.");
     for entry in index.find(&[prompt], &MentionOptions::default()).selected {
-        let injection = Injection::from_entry(entry)?;
+        let (_, text) = entry.open()?.document_with_source()?;
+        let injection = Injection::from_entry(entry, &text);
         println!(
             "{}: {} bytes for the model",
             entry.name(),

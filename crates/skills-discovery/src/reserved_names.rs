@@ -1,8 +1,16 @@
-//! The names that the directory of an installed skill can have.
+//! Names of files and directories with a meaning, which no installed skill can have.
 
 use unicode_normalization::UnicodeNormalization;
 
-use crate::{LOCK_FILE, SKILL_FILE};
+/// The name of the directory, beside installed skills, in which skills are staged. No scan searches
+/// it.
+pub const INSTALL_DIRECTORY: &str = ".skills-install";
+
+/// The name of the lock file, in the directory that contains the locked skills.
+pub const LOCK_FILE: &str = "skills.lock";
+
+/// The name of the file that makes a directory a skill.
+pub const SKILL_FILE: &str = "SKILL.md";
 
 /// The names of files that the installer or a scan reads, in a directory that can also contain
 /// skills: a directory in place of the file would disable all of them. `sources.json` is in the
