@@ -2,7 +2,6 @@
 
 mod programs;
 mod script_walker;
-mod shell_lexer;
 
 use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};

@@ -34,6 +34,7 @@ mod requirements;
 mod role;
 mod sanitize;
 mod script_instructions;
+mod shell_lexer;
 mod skill_list;
 mod skill_summary;
 mod split_command;

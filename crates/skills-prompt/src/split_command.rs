@@ -1,5 +1,7 @@
 //! Splits a command line into words if no shell is needed to run it.
 
+use crate::shell_lexer::{Lexer, ShellToken, UnterminatedQuote, is_assignment};
+
 /// The result of [`split_command`].
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum SplitCommand {
@@ -23,53 +25,26 @@ pub enum SplitCommand {
 #[must_use]
 pub fn split_command(text: &str) -> SplitCommand {
     let text = text.trim();
-    // Decided before splitting: a command that is passed to a shell must not be changed.
-    if needs_shell(text) {
+    let first = text.split_whitespace().next().unwrap_or_default();
+    if is_assignment(first) || text.starts_with("! ") || is_shell_builtin(first) {
         return SplitCommand::NeedsShell;
     }
-    shlex::split(text).map_or(SplitCommand::UnclosedQuote, SplitCommand::Words)
-}
-
-/// Returns true if a shell would do more than split the text: operators, redirections, expansions,
-/// patterns, comments, assignments before the program, several lines. Ambiguous text needs a shell,
-/// which requires more permissions.
-fn needs_shell(text: &str) -> bool {
-    let mut quote = None;
-    let mut characters = text.chars().peekable();
-    // `~` also expands after `=` and `:` in assignments.
-    let mut at_start = true;
-    while let Some(c) = characters.next() {
-        match (quote, c) {
-            (None, '\\') => drop(characters.next()),
-            (None, '\'' | '"') => quote = Some(c),
-            (Some('\''), '\'') => quote = None,
-            (Some('"'), '"') => quote = None,
-            (Some('"'), '\\') => drop(characters.next()),
-            (Some('"'), '$' | '`') => return true,
-            (Some(_), _) => {}
-            (
-                None,
-                '|' | '&' | ';' | '<' | '>' | '(' | ')' | '$' | '`' | '*' | '?' | '[' | '{' | '\n'
-                | '\r',
-            ) => return true,
-            (None, '~' | '#') if at_start => return true,
-            _ => {}
+    let mut lexer = Lexer::new(text);
+    let mut words = Vec::new();
+    loop {
+        let token = lexer.next_token();
+        // Also before a quote without an end: a command that is passed to a shell is not changed.
+        // Ambiguous text needs a shell, which requires more permissions.
+        if lexer.needs_shell {
+            return SplitCommand::NeedsShell;
         }
-        at_start = quote.is_none() && matches!(c, ' ' | '\t' | '=' | ':');
+        match token {
+            Ok(Some(ShellToken::Word(word))) => words.push(word.text.into_owned()),
+            Ok(Some(_)) => return SplitCommand::NeedsShell,
+            Ok(None) => return SplitCommand::Words(words),
+            Err(UnterminatedQuote) => return SplitCommand::UnclosedQuote,
+        }
     }
-    is_assignment(text)
-        || text.starts_with("! ")
-        || is_shell_builtin(text.split_whitespace().next().unwrap_or_default())
-}
-
-/// `NAME=value program`.
-fn is_assignment(text: &str) -> bool {
-    let first = text.split_whitespace().next().unwrap_or_default();
-    first.split_once('=').is_some_and(|(name, _)| {
-        !name.is_empty()
-            && !name.starts_with(|c: char| c.is_ascii_digit())
-            && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_')
-    })
 }
 
 /// Returns true if a word is a shell builtin that is not a program, or a program with another
@@ -160,6 +135,13 @@ mod tests {
                 SplitCommand::Words(read) => prop_assert_eq!(read, words),
                 // A shell requires more permissions and reads the same words.
                 other => prop_assert_eq!(other, SplitCommand::NeedsShell),
+            }
+        }
+
+        #[test]
+        fn words_are_those_of_another_implementation(text in "[a-z '\"\\\\\t#~={:]{0,24}") {
+            if let SplitCommand::Words(words) = split_command(&text) {
+                prop_assert_eq!(shlex::split(text.trim()), Some(words));
             }
         }
 

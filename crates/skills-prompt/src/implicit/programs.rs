@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use super::shell_lexer::ShellWord;
+use crate::shell_lexer::ShellWord;
 use crate::word_list::{WordMap, Words, contains_ignore_case, section, section_map};
 
 const PROGRAMS: &str = include_str!("programs.txt");

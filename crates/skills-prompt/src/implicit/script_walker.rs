@@ -8,8 +8,8 @@ use memchr::memmem::Finder;
 
 use super::UseKind;
 use super::programs::{Action, identify_action};
-use super::shell_lexer::{Lexer, ShellToken, ShellWord, UnterminatedQuote};
 use crate::paths::normalize_path;
+use crate::shell_lexer::{Lexer, ShellToken, ShellWord, UnterminatedQuote, is_assignment};
 
 /// The maximum nesting of scripts, in levels. A hostile command could nest without end.
 const MAX_DEPTH: usize = 4;
@@ -153,7 +153,10 @@ impl ScriptWalker {
         // Ends because each step removes at least one word.
         loop {
             // Assignments can also follow a wrapper: `env A=1 python3 x.py`.
-            words = &words[words.iter().take_while(|word| is_assignment(word)).count()..];
+            words = &words[words
+                .iter()
+                .take_while(|word| is_assignment(&word.text))
+                .count()..];
             match identify_action(words) {
                 Some(Action::Wrap {
                     skipped,
@@ -261,14 +264,4 @@ fn mentions_document(text: &[u8]) -> bool {
                 .get(position - 1..position + 7)
                 .is_some_and(|name| name.eq_ignore_ascii_case(b"SKILL.md"))
     })
-}
-
-/// Returns true for `NAME=value`, an assignment before a command.
-fn is_assignment(word: &ShellWord<'_>) -> bool {
-    let Some((name, _)) = word.text.split_once('=') else {
-        return false;
-    };
-    !name.is_empty()
-        && !name.starts_with(|c: char| c.is_ascii_digit())
-        && name.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_')
 }

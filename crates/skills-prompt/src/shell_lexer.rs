@@ -53,13 +53,13 @@ pub(super) enum ShellToken<'a> {
     Script(&'a str),
 }
 
-/// The error for a quote or substitution without an end.
+/// The error for a quote, an escape or a substitution without an end.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct UnterminatedQuote;
 
 /// Bytes with a meaning outside of quotes. A table, because every byte of a script is tested.
 const SPECIAL_BYTES: [bool; 256] = {
-    let special = b" \t\r\n'\"\\$`#|&;()<>*?[~";
+    let special = b" \t\r\n'\"\\$`#|&;()<>*?[{~";
     let mut table = [false; 256];
     let mut index = 0;
     while index < special.len() {
@@ -71,6 +71,7 @@ const SPECIAL_BYTES: [bool; 256] = {
 
 /// Splits a script into tokens, from front to back.
 pub(super) struct Lexer<'a> {
+    text: &'a str,
     rest: &'a str,
     current_word: Option<ShellWord<'a>>,
     /// The here-documents that begin on the next line.
@@ -79,6 +80,8 @@ pub(super) struct Lexer<'a> {
     redirection: Option<Redirection>,
     /// Whether double quotes are still open, after a nested script inside them was returned.
     is_quoted: bool,
+    /// Whether the tokens so far use more of a shell than words and quotes.
+    pub(super) needs_shell: bool,
 }
 
 /// A here-document whose text has not been skipped yet.
@@ -157,11 +160,13 @@ const OPERATORS: [(&str, Operator); 20] = [
 impl<'a> Lexer<'a> {
     pub(super) fn new(text: &'a str) -> Self {
         Self {
+            text,
             rest: text,
             current_word: None,
             heredocs: Vec::new(),
             redirection: None,
             is_quoted: false,
+            needs_shell: false,
         }
     }
 
@@ -224,6 +229,7 @@ impl<'a> Lexer<'a> {
 
     /// Consumes white space or an operator.
     fn lex_separator(&mut self, b: u8) -> Option<ShellToken<'a>> {
+        self.needs_shell |= !matches!(b, b' ' | b'\t');
         match b {
             b' ' | b'\t' | b'\r' => {
                 self.advance(1);
@@ -238,14 +244,15 @@ impl<'a> Lexer<'a> {
         }
     }
 
-    /// Consumes a quote, escape, expansion or comment. `None` is an unterminated quote.
+    /// Consumes a quote, escape, expansion or comment. `None` is one without an end.
     fn lex_special(&mut self, b: u8) -> Option<Option<ShellToken<'a>>> {
         match b {
             b'\'' => self.lex_quoted(|text| text.find('\''))?,
             b'"' => return self.lex_double_quoted(),
-            b'\\' => self.lex_escape(),
+            b'\\' => self.lex_escape()?,
             b'$' | b'`' => return self.lex_expansion(),
             b'#' if self.current_word.is_none() => {
+                self.needs_shell = true;
                 self.advance(self.rest.find('\n').unwrap_or(self.rest.len()));
             }
             b => self.lex_pattern(b),
@@ -262,10 +269,13 @@ impl<'a> Lexer<'a> {
         Some(())
     }
 
-    /// Consumes a byte of a pattern. `#` and `~` inside a word have no meaning.
+    /// Consumes a byte of a pattern. `#` and `~` inside a word have no meaning, but `~` expands after
+    /// `=` and `:` in assignments, and whether a word is one depends on the shell.
     fn lex_pattern(&mut self, b: u8) {
         let is_expansion =
             matches!(b, b'*' | b'?' | b'[') || b == b'~' && self.current_word.is_none();
+        let before = &self.text[..self.text.len() - self.rest.len()];
+        self.needs_shell |= is_expansion || b == b'{' || before.ends_with(['=', ':']);
         let text = self.advance(1);
         let word = self.current_word();
         word.push(text);
@@ -308,16 +318,15 @@ impl<'a> Lexer<'a> {
         }
     }
 
-    fn lex_escape(&mut self) {
+    fn lex_escape(&mut self) -> Option<()> {
         self.advance(1);
-        let Some(c) = self.rest.chars().next() else {
-            return;
-        };
+        let c = self.rest.chars().next()?;
         let text = self.advance(c.len_utf8());
         // A backslash before a line end joins the two lines.
         if c != '\n' {
             self.current_word().push(text);
         }
+        Some(())
     }
 
     /// Consumes double quotes up to a nested script or to their end.
@@ -364,6 +373,7 @@ impl<'a> Lexer<'a> {
     /// substitution.
     fn lex_expansion(&mut self) -> Option<Option<ShellToken<'a>>> {
         self.current_word().has_expansion = true;
+        self.needs_shell = true;
         if self.advance(1) == "`" {
             return self.lex_backticks().map(Some);
         }
@@ -435,6 +445,15 @@ impl<'a> Lexer<'a> {
             }
         }
     }
+}
+
+/// Returns true for `NAME=value`, an assignment before a command.
+pub(super) fn is_assignment(word: &str) -> bool {
+    word.split_once('=').is_some_and(|(name, _)| {
+        !name.is_empty()
+            && !name.starts_with(|c: char| c.is_ascii_digit())
+            && name.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_')
+    })
 }
 
 fn is_separator(b: u8) -> bool {
@@ -520,6 +539,8 @@ mod tests {
         check("cat <<EOF >x\ncat y\nEOF\nls", "cat > ; ls");
         check("diff <(cat a) b", "diff ( cat a ) b");
         check("it's", "unmatched");
+        check("a\\", "unmatched");
+        check("{ a; } {b,c}", "{ a ; } {b,c}");
         check("a \\\n b", "a b");
         check("", "");
     }
