@@ -22,38 +22,30 @@ const HEADER_BYTES: usize = 24;
 /// Maximum size of an index that is read or written, in bytes: 256 MiB.
 pub const MAX_INDEX_BYTES: usize = 256 * 1024 * 1024;
 
-impl SearchIndex {
-    /// Returns the index in its form on disk, or `None` if that is larger than
-    /// [`MAX_INDEX_BYTES`]. Equal indexes have equal bytes.
-    #[must_use]
-    pub fn to_bytes(&self) -> Option<Vec<u8>> {
-        let mut body = Vec::new();
-        write_vocabulary(&mut body, &self.vocabulary);
-        write_number(&mut body, self.documents.len() as u64);
-        for (number, document) in self.documents.iter().enumerate() {
-            body.extend(document.digest.0);
-            body.push(u8::from(document.tag.is_some()));
-            body.extend(document.tag.iter().flat_map(|tag| tag.0));
-            for length in document.lengths {
-                write_number(&mut body, u64::from(length));
-            }
-            write_counts(&mut body, self.terms_of(number));
+/// Returns an index in its form on disk, or `None` if that is too large.
+pub(crate) fn encode(index: &SearchIndex) -> Option<Vec<u8>> {
+    let mut body = Vec::new();
+    write_vocabulary(&mut body, &index.vocabulary);
+    write_number(&mut body, index.documents.len() as u64);
+    for (number, document) in index.documents.iter().enumerate() {
+        body.extend(document.digest.0);
+        body.push(u8::from(document.tag.is_some()));
+        body.extend(document.tag.iter().flat_map(|tag| tag.0));
+        for length in document.lengths {
+            write_number(&mut body, u64::from(length));
         }
-        let bytes = with_header(&body);
-        (bytes.len() <= MAX_INDEX_BYTES).then_some(bytes)
+        write_counts(&mut body, index.terms_of(number));
     }
+    let bytes = with_header(&body);
+    (bytes.len() <= MAX_INDEX_BYTES).then_some(bytes)
+}
 
-    /// Reads an index from its form on disk.
-    ///
-    /// # Errors
-    /// Fails if the bytes are of another version, too long or damaged. The index is then built
-    /// again from the skills.
-    pub fn from_bytes(bytes: &[u8]) -> Result<Self, IndexError> {
-        let mut reader = Reader(check_header(bytes)?);
-        // The checksum finds accidents only, so each number is checked as well.
-        let index = reader.index().ok_or(Repr::Damaged)?;
-        Ok(index)
-    }
+/// Reads an index from its form on disk.
+pub(crate) fn decode(bytes: &[u8]) -> Result<SearchIndex, IndexError> {
+    let mut reader = Reader(check_header(bytes)?);
+    // The checksum finds accidents only, so each number is checked as well.
+    let index = reader.index().ok_or(Repr::Damaged)?;
+    Ok(index)
 }
 
 fn with_header(body: &[u8]) -> Vec<u8> {

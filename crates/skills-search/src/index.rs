@@ -3,6 +3,8 @@
 use crate::analysis::{FIRST_UNSPACED, is_unspaced_script};
 use crate::bm25f::{Parameters, rarity};
 use crate::document::{FIELDS, SourceTag, TextDigest};
+use crate::encoding::{decode, encode};
+use crate::error::IndexError;
 use crate::vocabulary::Vocabulary;
 
 /// An index over documents, for ranking them by a query.
@@ -162,6 +164,22 @@ impl SearchIndex {
             terms[start..].iter().any(is_unspaced)
         });
         documents.count() as f32 / self.len().max(1) as f32
+    }
+
+    /// Returns the index in its form on disk, or `None` if that is larger than
+    /// [`MAX_INDEX_BYTES`](crate::MAX_INDEX_BYTES). Equal indexes have equal bytes.
+    #[must_use]
+    pub fn to_bytes(&self) -> Option<Vec<u8>> {
+        encode(self)
+    }
+
+    /// Reads an index from its form on disk.
+    ///
+    /// # Errors
+    /// Fails if the bytes are of another version, too long or damaged. The index is then built
+    /// again from the skills.
+    pub fn from_bytes(bytes: &[u8]) -> Result<Self, IndexError> {
+        decode(bytes)
     }
 
     pub(crate) fn postings(&self, term: u32) -> &[Posting] {
