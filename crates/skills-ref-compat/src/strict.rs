@@ -11,6 +11,7 @@
 
 mod compose;
 mod construct;
+mod cursor;
 mod mark;
 mod properties;
 pub(crate) mod python;

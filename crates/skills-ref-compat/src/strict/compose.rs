@@ -1,9 +1,10 @@
 //! Builds the tree of nodes of a document; rejects flow style, anchors and tags, as strictyaml
 //! does.
 
+use super::cursor::ScanResult;
 use super::mark::{Context, Mark, MarkedError};
 use super::python::repr;
-use super::scanner::{ScanResult, Scanner};
+use super::scanner::Scanner;
 use super::token::{Directive, TokenKind};
 
 /// Maximum nesting of collections. The reference validator crashes at about 300 levels.

@@ -2,8 +2,8 @@
 
 use super::Value;
 use super::compose::{Content, Node};
+use super::cursor::ScanResult;
 use super::mark::MarkedError;
-use super::scanner::ScanResult;
 
 /// Builds the value of a document, deepest nodes first: of several errors, the innermost is
 /// returned.

@@ -10,16 +10,14 @@ mod tag;
 
 use std::collections::{BTreeMap, VecDeque};
 
-use super::mark::{Context, Mark, MarkedError};
+use super::cursor::{Cursor, ScanResult, is_blank_or_line_end};
+use super::mark::{Mark, MarkedError};
 use super::python::char_repr;
 use super::token::{Token, TokenKind};
 use simple_key::SimpleKey;
 
-pub(super) type ScanResult<T> = Result<T, Box<MarkedError>>;
-
 pub(super) struct Scanner<'a> {
-    text: &'a [char],
-    mark: Mark,
+    cursor: Cursor<'a>,
     done: bool,
     flow_brackets: Vec<char>,
     /// The tokens that were scanned but not taken yet.
@@ -39,8 +37,7 @@ impl<'a> Scanner<'a> {
         let at = Mark::default();
         let tokens = VecDeque::from([Token::new(TokenKind::StreamStart, at, at)]);
         Self {
-            text,
-            mark: at,
+            cursor: Cursor { text, mark: at },
             done: false,
             flow_brackets: Vec::new(),
             tokens,
@@ -57,7 +54,7 @@ impl<'a> Scanner<'a> {
         self.fetch_needed()?;
         self.gather_comments()?;
         // The parser may peek again after it took the end of the stream.
-        let end = self.mark;
+        let end = self.cursor.mark;
         if self.tokens.is_empty() {
             self.tokens
                 .push_back(Token::new(TokenKind::StreamEnd, end, end));
@@ -84,7 +81,7 @@ impl<'a> Scanner<'a> {
             }
         }
         self.tokens_taken += 1;
-        let end = self.mark;
+        let end = self.cursor.mark;
         Ok(self
             .tokens
             .pop_front()
@@ -141,23 +138,27 @@ impl<'a> Scanner<'a> {
             return Ok(());
         }
         if let Some(start) = self.skip_to_next_token() {
-            self.push_token(TokenKind::Comment, start, self.mark);
+            self.push_token(TokenKind::Comment, start, self.cursor.mark);
             return Ok(());
         }
         self.remove_stale_keys()?;
-        self.unwind_indent(self.mark.column as isize);
+        self.unwind_indent(self.cursor.mark.column as isize);
         // The order of the arms is that of the reference scanner.
-        let c = self.peek_char(0);
+        let c = self.cursor.peek_char(0);
         match c {
             '\0' => self.fetch_stream_end(),
-            '%' if self.mark.column == 0 => self.fetch_directive(),
-            '-' if self.is_document_mark("---") => {
+            '%' if self.cursor.mark.column == 0 => self.fetch_directive(),
+            '-' if self.cursor.is_document_mark("---") => {
                 self.fetch_document_mark(TokenKind::DocumentStart)
             }
-            '.' if self.is_document_mark("...") => self.fetch_document_mark(TokenKind::DocumentEnd),
+            '.' if self.cursor.is_document_mark("...") => {
+                self.fetch_document_mark(TokenKind::DocumentEnd)
+            }
             '[' | '{' | ']' | '}' | ',' => self.fetch_flow_indicator(c),
-            '-' if is_blank_or_line_end(self.peek_char(1)) => self.fetch_block_entry(),
-            '?' if !self.flow_brackets.is_empty() || is_blank_or_line_end(self.peek_char(1)) => {
+            '-' if is_blank_or_line_end(self.cursor.peek_char(1)) => self.fetch_block_entry(),
+            '?' if !self.flow_brackets.is_empty()
+                || is_blank_or_line_end(self.cursor.peek_char(1)) =>
+            {
                 self.fetch_key()
             }
             ':' if self.is_value_indicator() => self.fetch_value(),
@@ -171,129 +172,17 @@ impl<'a> Scanner<'a> {
                     "found character {} that cannot start any token",
                     char_repr(c)
                 );
-                self.fail(("while scanning for the next token", self.mark), problem)
+                self.cursor.fail(
+                    ("while scanning for the next token", self.cursor.mark),
+                    problem,
+                )
             }
         }
-    }
-
-    /// Returns a character after the current position; NUL after the end of the text.
-    fn peek_char(&self, ahead: usize) -> char {
-        self.text
-            .get(self.mark.index + ahead)
-            .copied()
-            .unwrap_or('\0')
-    }
-
-    fn prefix(&self, length: usize) -> &'a [char] {
-        &self.text[self.mark.index..(self.mark.index + length).min(self.text.len())]
-    }
-
-    /// Skips the characters that match, and returns them.
-    fn take_while(&mut self, matches: impl Fn(char) -> bool) -> String {
-        let rest = &self.text[self.mark.index.min(self.text.len())..];
-        let taken: String = rest.iter().copied().take_while(|c| matches(*c)).collect();
-        self.forward(taken.chars().count());
-        taken
-    }
-
-    fn take_hex_digits(
-        &mut self,
-        count: usize,
-        context: Context,
-        what: &str,
-    ) -> ScanResult<String> {
-        let digits = self.prefix(count);
-        if let Some(c) = digits.iter().find(|c| !c.is_ascii_hexdigit()) {
-            let problem = format!(
-                "expected {what} of {count} hexdecimal numbers, but found {}",
-                char_repr(*c)
-            );
-            return self.fail(context, problem);
-        }
-        self.forward(count);
-        Ok(digits.iter().collect())
-    }
-
-    fn skip_spaces(&mut self) {
-        while self.peek_char(0) == ' ' {
-            self.forward(1);
-        }
-    }
-
-    fn skip_to_line_end(&mut self) {
-        while !is_line_end(self.peek_char(0)) {
-            self.forward(1);
-        }
-    }
-
-    fn is_at_space_or_line_end(&self) -> bool {
-        let c = self.peek_char(0);
-        c == ' ' || is_line_end(c)
-    }
-
-    /// Scans the end of a line, which may have a comment.
-    fn scan_line_end(&mut self, context: Context) -> ScanResult<()> {
-        self.skip_spaces();
-        if self.peek_char(0) == '#' {
-            self.skip_to_line_end();
-        }
-        if !is_line_end(self.peek_char(0)) {
-            return self.fail_expected(context, "a comment or a line break");
-        }
-        self.scan_line_break();
-        Ok(())
-    }
-
-    /// Returns an error at the current position.
-    fn fail<T>(&self, context: Context, problem: impl Into<String>) -> ScanResult<T> {
-        Err(MarkedError::within(context, problem, self.mark))
-    }
-
-    /// Returns the error that the current character is not what was expected.
-    fn fail_expected<T>(&self, context: Context, expected: &str) -> ScanResult<T> {
-        let found = char_repr(self.peek_char(0));
-        self.fail(context, format!("expected {expected}, but found {found}"))
-    }
-
-    fn forward(&mut self, length: usize) {
-        for _ in 0..length {
-            let Some(&c) = self.text.get(self.mark.index) else {
-                return;
-            };
-            self.mark.index += 1;
-            // A byte order mark has no column, as in PyYAML.
-            if c == '\n' || (c == '\r' && self.peek_char(0) != '\n') {
-                self.mark.line += 1;
-                self.mark.column = 0;
-            } else if c != '\u{FEFF}' {
-                self.mark.column += 1;
-            }
-        }
-    }
-
-    /// Skips a line break; returns the character that it is in a scalar.
-    fn scan_line_break(&mut self) -> Option<char> {
-        match self.peek_char(0) {
-            '\r' if self.peek_char(1) == '\n' => self.forward(2),
-            '\r' | '\n' | '\u{85}' => self.forward(1),
-            c @ ('\u{2028}' | '\u{2029}') => {
-                self.forward(1);
-                return Some(c);
-            }
-            _ => return None,
-        }
-        Some('\n')
-    }
-
-    fn is_document_mark(&self, mark: &str) -> bool {
-        self.mark.column == 0
-            && self.prefix(3).iter().copied().eq(mark.chars())
-            && is_blank_or_line_end(self.peek_char(3))
     }
 
     fn is_value_indicator(&self) -> bool {
         // In a flow mapping, a value may follow its colon without a space, as in JSON.
-        let spaced = is_blank_or_line_end(self.peek_char(1));
+        let spaced = is_blank_or_line_end(self.cursor.peek_char(1));
         match self.flow_brackets.last() {
             None | Some('[') => spaced,
             Some(_) => {
@@ -308,8 +197,8 @@ impl<'a> Scanner<'a> {
 
     fn is_plain_start(&self) -> bool {
         let (c, next, block) = (
-            self.peek_char(0),
-            self.peek_char(1),
+            self.cursor.peek_char(0),
+            self.cursor.peek_char(1),
             self.flow_brackets.is_empty(),
         );
         if !is_blank_or_line_end(c) && !"-?:,[]{}#&*!|>'\"%@`".contains(c) {
@@ -329,9 +218,9 @@ impl<'a> Scanner<'a> {
 
     /// Adds a token of the next `length` characters.
     fn push_indicator(&mut self, kind: TokenKind, length: usize) {
-        let start = self.mark;
-        self.forward(length);
-        self.push_token(kind, start, self.mark);
+        let start = self.cursor.mark;
+        self.cursor.forward(length);
+        self.push_token(kind, start, self.cursor.mark);
     }
 
     /// Ends all blocks, so that the composer gets a complete tree.
@@ -345,7 +234,7 @@ impl<'a> Scanner<'a> {
     fn fetch_stream_end(&mut self) -> ScanResult<()> {
         self.end_blocks()?;
         self.simple_keys.clear();
-        self.push_token(TokenKind::StreamEnd, self.mark, self.mark);
+        self.push_token(TokenKind::StreamEnd, self.cursor.mark, self.cursor.mark);
         self.done = true;
         Ok(())
     }
@@ -395,10 +284,10 @@ impl<'a> Scanner<'a> {
     fn start_block(&mut self, kind: TokenKind, content: &str) -> ScanResult<()> {
         if !self.allow_simple_key {
             let problem = format!("{content} are not allowed here");
-            return Err(MarkedError::new(problem, self.mark));
+            return Err(MarkedError::new(problem, self.cursor.mark));
         }
-        if self.add_indent(self.mark.column) {
-            self.push_token(kind, self.mark, self.mark);
+        if self.add_indent(self.cursor.mark.column) {
+            self.push_token(kind, self.cursor.mark, self.cursor.mark);
         }
         Ok(())
     }
@@ -437,33 +326,99 @@ impl<'a> Scanner<'a> {
         Ok(())
     }
 
+    /// Returns the start of a token that may be a key, but that no key may follow directly.
+    fn start_node(&mut self) -> ScanResult<Mark> {
+        self.save_simple_key()?;
+        self.allow_simple_key = false;
+        Ok(self.cursor.mark)
+    }
+
+    fn fetch_directive(&mut self) -> ScanResult<()> {
+        // A directive belongs to the next document, so it ends all blocks of this one.
+        self.end_blocks()?;
+        let start = self.cursor.mark;
+        let (directive, end) = directive::scan(&mut self.cursor)?;
+        self.push_token(TokenKind::Directive(directive), start, end);
+        Ok(())
+    }
+
+    fn fetch_anchor(&mut self) -> ScanResult<()> {
+        let start = self.start_node()?;
+        let kind = tag::scan_anchor(&mut self.cursor)?;
+        self.push_token(kind, start, self.cursor.mark);
+        Ok(())
+    }
+
+    fn fetch_tag(&mut self) -> ScanResult<()> {
+        let start = self.start_node()?;
+        tag::scan_tag(&mut self.cursor)?;
+        self.push_token(TokenKind::Tag, start, self.cursor.mark);
+        Ok(())
+    }
+
+    fn fetch_block_scalar(&mut self, style: char) -> ScanResult<()> {
+        // The next token is on a new line, where a key may start.
+        self.allow_simple_key = true;
+        self.remove_simple_key()?;
+        let start = self.cursor.mark;
+        let block = scalar::scan_block(&mut self.cursor, style, self.indent)?;
+        let plain = false;
+        let value = block.text;
+        self.push_token(TokenKind::Scalar { value, plain }, start, block.end);
+        // ruamel.yaml attaches the lines after a block scalar to it as one comment.
+        if block.has_lines_after {
+            while self.skip_to_next_token().is_some() {}
+            self.push_token(TokenKind::Comment, self.cursor.mark, self.cursor.mark);
+        }
+        Ok(())
+    }
+
+    fn fetch_quoted(&mut self, quote: char) -> ScanResult<()> {
+        let start = self.start_node()?;
+        let value = scalar::scan_quoted(&mut self.cursor, quote)?;
+        let plain = false;
+        self.push_token(TokenKind::Scalar { value, plain }, start, self.cursor.mark);
+        Ok(())
+    }
+
+    fn fetch_plain(&mut self) -> ScanResult<()> {
+        let start = self.start_node()?;
+        let is_in_flow = !self.flow_brackets.is_empty();
+        let scalar = scalar::scan_plain(&mut self.cursor, self.indent + 1, is_in_flow)?;
+        self.allow_simple_key = scalar.ends_on_new_line;
+        let plain = true;
+        let value = scalar.text;
+        self.push_token(TokenKind::Scalar { value, plain }, start, scalar.end);
+        Ok(())
+    }
+
     /// Skips spaces, comments and line breaks.
     ///
     /// Tabs are skipped only after a blank line, as in the scanner of strictyaml. Returns the start
     /// of a comment or of blank lines, which count as a token.
     fn skip_to_next_token(&mut self) -> Option<Mark> {
         // Only at the start of the text; elsewhere, a byte order mark is a character.
-        if self.mark.index == 0 && self.peek_char(0) == '\u{FEFF}' {
-            self.forward(1);
+        if self.cursor.mark.index == 0 && self.cursor.peek_char(0) == '\u{FEFF}' {
+            self.cursor.forward(1);
         }
         loop {
-            self.skip_spaces();
-            let start = self.mark;
-            if self.peek_char(0) == '#' {
-                self.skip_to_line_end();
-                while self.scan_line_break().is_some() {}
+            self.cursor.skip_spaces();
+            let start = self.cursor.mark;
+            if self.cursor.peek_char(0) == '#' {
+                self.cursor.skip_to_line_end();
+                while self.cursor.scan_line_break().is_some() {}
                 // Outside of flow collections, a new line may start with a key.
                 self.allow_simple_key |= self.flow_brackets.is_empty();
                 return Some(start);
             }
-            self.scan_line_break()?;
+            self.cursor.scan_line_break()?;
             self.allow_simple_key |= self.flow_brackets.is_empty();
-            if self.peek_char(0) == '\n' {
-                let start = self.mark;
+            if self.cursor.peek_char(0) == '\n' {
+                let start = self.cursor.mark;
                 loop {
-                    if matches!(self.peek_char(0), ' ' | '\t') {
-                        self.forward(1);
-                    } else if self.scan_line_break().is_none() {
+                    if matches!(self.cursor.peek_char(0), ' ' | '\t') {
+                        self.cursor.forward(1);
+                    } else if self.cursor.scan_line_break().is_none() {
                         break;
                     }
                 }
@@ -475,13 +430,4 @@ impl<'a> Scanner<'a> {
 
 fn is_comment(token: Option<&Token>) -> bool {
     token.is_some_and(|token| token.kind == TokenKind::Comment)
-}
-
-/// Returns true if a character ends a line or the text.
-fn is_line_end(c: char) -> bool {
-    matches!(c, '\n' | '\0' | '\r' | '\u{85}' | '\u{2028}' | '\u{2029}')
-}
-
-fn is_blank_or_line_end(c: char) -> bool {
-    is_line_end(c) || matches!(c, ' ' | '\t')
 }

@@ -3,76 +3,72 @@
 //! Frontmatter cannot use them, since the `---` that must follow would end it, but their errors are
 //! returned before that one.
 
-use super::{ScanResult, Scanner};
-use crate::strict::mark::Context;
-use crate::strict::token::{Directive, TokenKind};
+use super::tag::{tag_handle, tag_uri};
+use crate::strict::cursor::{Cursor, ScanResult};
+use crate::strict::mark::{Context, Mark};
+use crate::strict::token::Directive;
 
-impl Scanner<'_> {
-    pub(super) fn fetch_directive(&mut self) -> ScanResult<()> {
-        // A directive belongs to the next document, so it ends all blocks of this one.
-        self.end_blocks()?;
-        let start = self.mark;
-        let context = ("while scanning a directive", start);
-        self.forward(1);
-        let name = self.directive_name(context)?;
-        let directive = match name.as_str() {
-            "YAML" => self.scan_version(context)?,
-            "TAG" => self.tag_directive(context)?,
-            _ => Directive::Other,
-        };
-        // The text of unknown directives is not checked.
-        let end = self.mark;
-        if directive == Directive::Other {
-            self.skip_to_line_end();
-        }
-        self.scan_line_end(context)?;
-        self.push_token(TokenKind::Directive(directive), start, end);
-        Ok(())
+/// Scans a directive up to the end of its line; returns where its text ends.
+pub(super) fn scan(cursor: &mut Cursor<'_>) -> ScanResult<(Directive, Mark)> {
+    let context = ("while scanning a directive", cursor.mark);
+    cursor.forward(1);
+    let name = directive_name(cursor, context)?;
+    let directive = match name.as_str() {
+        "YAML" => scan_version(cursor, context)?,
+        "TAG" => tag_directive(cursor, context)?,
+        _ => Directive::Other,
+    };
+    // The text of unknown directives is not checked.
+    let end = cursor.mark;
+    if directive == Directive::Other {
+        cursor.skip_to_line_end();
     }
+    cursor.scan_line_end(context)?;
+    Ok((directive, end))
+}
 
-    fn directive_name(&mut self, context: Context) -> ScanResult<String> {
-        let name =
-            self.take_while(|c| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | ':' | '.'));
-        if name.is_empty() || !self.is_at_space_or_line_end() {
-            return self.fail_expected(context, "alphabetic or numeric character");
-        }
-        Ok(name)
+fn directive_name(cursor: &mut Cursor<'_>, context: Context) -> ScanResult<String> {
+    let name =
+        cursor.take_while(|c| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | ':' | '.'));
+    if name.is_empty() || !cursor.is_at_space_or_line_end() {
+        return cursor.fail_expected(context, "alphabetic or numeric character");
     }
+    Ok(name)
+}
 
-    fn scan_version(&mut self, context: Context) -> ScanResult<Directive> {
-        self.skip_spaces();
-        let major = self.scan_number(context)?;
-        if self.peek_char(0) != '.' {
-            return self.fail_expected(context, "a digit or '.'");
-        }
-        self.forward(1);
-        self.scan_number(context)?;
-        if !self.is_at_space_or_line_end() {
-            return self.fail_expected(context, "a digit or ' '");
-        }
-        Ok(Directive::Version { major })
+fn scan_version(cursor: &mut Cursor<'_>, context: Context) -> ScanResult<Directive> {
+    cursor.skip_spaces();
+    let major = scan_number(cursor, context)?;
+    if cursor.peek_char(0) != '.' {
+        return cursor.fail_expected(context, "a digit or '.'");
     }
+    cursor.forward(1);
+    scan_number(cursor, context)?;
+    if !cursor.is_at_space_or_line_end() {
+        return cursor.fail_expected(context, "a digit or ' '");
+    }
+    Ok(Directive::Version { major })
+}
 
-    fn scan_number(&mut self, context: Context) -> ScanResult<String> {
-        let digits = self.take_while(|c| c.is_ascii_digit());
-        if digits.is_empty() {
-            self.fail_expected(context, "a digit")
-        } else {
-            Ok(digits)
-        }
+fn scan_number(cursor: &mut Cursor<'_>, context: Context) -> ScanResult<String> {
+    let digits = cursor.take_while(|c| c.is_ascii_digit());
+    if digits.is_empty() {
+        cursor.fail_expected(context, "a digit")
+    } else {
+        Ok(digits)
     }
+}
 
-    fn tag_directive(&mut self, context: Context) -> ScanResult<Directive> {
-        self.skip_spaces();
-        let handle = self.tag_handle(context)?;
-        if self.peek_char(0) != ' ' {
-            return self.fail_expected(context, "' '");
-        }
-        self.skip_spaces();
-        self.tag_uri(("while parsing a directive", context.1), context)?;
-        if !self.is_at_space_or_line_end() {
-            return self.fail_expected(context, "' '");
-        }
-        Ok(Directive::Tag { handle })
+fn tag_directive(cursor: &mut Cursor<'_>, context: Context) -> ScanResult<Directive> {
+    cursor.skip_spaces();
+    let handle = tag_handle(cursor, context)?;
+    if cursor.peek_char(0) != ' ' {
+        return cursor.fail_expected(context, "' '");
     }
+    cursor.skip_spaces();
+    tag_uri(cursor, ("while parsing a directive", context.1), context)?;
+    if !cursor.is_at_space_or_line_end() {
+        return cursor.fail_expected(context, "' '");
+    }
+    Ok(Directive::Tag { handle })
 }

@@ -1,6 +1,7 @@
 //! Keys without `?`, which only the colon after them identifies, and the indentation of blocks.
 
-use super::{ScanResult, Scanner};
+use super::Scanner;
+use crate::strict::cursor::ScanResult;
 use crate::strict::mark::{Mark, MarkedError};
 use crate::strict::token::TokenKind;
 
@@ -19,7 +20,7 @@ pub(super) struct SimpleKey {
 impl Scanner<'_> {
     /// Drops possible keys that no colon can complete any more: on an earlier line, or too long.
     pub(super) fn remove_stale_keys(&mut self) -> ScanResult<()> {
-        let mark = self.mark;
+        let mark = self.cursor.mark;
         let is_stale = |key: &SimpleKey| {
             key.mark.line != mark.line || mark.index - key.mark.index > MAX_KEY_CHARACTERS
         };
@@ -38,14 +39,15 @@ impl Scanner<'_> {
     /// Records that the next token may be a key, which shows only at the colon after it.
     pub(super) fn save_simple_key(&mut self) -> ScanResult<()> {
         // On the level of a block mapping, only a key can follow.
-        let required = self.flow_brackets.is_empty() && self.indent == self.mark.column as isize;
+        let required =
+            self.flow_brackets.is_empty() && self.indent == self.cursor.mark.column as isize;
         if self.allow_simple_key {
             // One possible key per level: the new one replaces an earlier one.
             self.remove_simple_key()?;
             let key = SimpleKey {
                 token: self.tokens_taken + self.tokens.len(),
                 required,
-                mark: self.mark,
+                mark: self.cursor.mark,
             };
             self.simple_keys.insert(self.flow_brackets.len(), key);
         }
@@ -54,7 +56,7 @@ impl Scanner<'_> {
 
     pub(super) fn remove_simple_key(&mut self) -> ScanResult<()> {
         match self.simple_keys.remove(&self.flow_brackets.len()) {
-            Some(key) if key.required => Err(missing_colon_error(&key, self.mark)),
+            Some(key) if key.required => Err(missing_colon_error(&key, self.cursor.mark)),
             _ => Ok(()),
         }
     }
@@ -63,7 +65,7 @@ impl Scanner<'_> {
     pub(super) fn unwind_indent(&mut self, column: isize) {
         while self.flow_brackets.is_empty() && self.indent > column {
             self.indent = self.indents.pop().unwrap_or(-1);
-            self.push_token(TokenKind::BlockEnd, self.mark, self.mark);
+            self.push_token(TokenKind::BlockEnd, self.cursor.mark, self.cursor.mark);
         }
     }
 
