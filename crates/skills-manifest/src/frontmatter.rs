@@ -3,6 +3,15 @@
 use crate::position::Position;
 use crate::warning::{Warning, WarningKind};
 
+/// Maximum size of the frontmatter, in bytes: 64 KiB. A closing delimiter after it counts as
+/// missing.
+pub const MAX_FRONTMATTER_BYTES: usize = 64 * 1024;
+
+/// Maximum size of a `SKILL.md`, in bytes: 1 MiB.
+///
+/// This crate does not check it; callers reject a longer file by its size before they read it.
+pub const MAX_FILE_BYTES: u64 = 1024 * 1024;
+
 /// The frontmatter of a file: its YAML, not yet parsed, and the position of the body.
 ///
 /// It borrows from the bytes of the file. [`Manifest::from_frontmatter`](crate::Manifest) parses

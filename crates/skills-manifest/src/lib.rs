@@ -62,7 +62,7 @@ pub use document::Document;
 pub use draft::{Draft, DraftError, DraftErrorKind};
 pub use error::{ManifestError, ManifestErrorKind};
 pub use extensions::{CommandDispatch, ContextMode, Extensions};
-pub use frontmatter::Frontmatter;
+pub use frontmatter::{Frontmatter, MAX_FILE_BYTES, MAX_FRONTMATTER_BYTES};
 pub use frontmatter_scan::FrontmatterScan;
 pub use hooks::{Hook, HookAction, HookEvent};
 pub use invisible::{escape_characters, escape_invisible, is_invisible, is_invisible_after};
@@ -78,12 +78,3 @@ pub use requirements::{RequiredPackage, RequiredProgram, RequiredServer, Require
 pub use script_spec::{ScriptArg, ScriptSpec};
 pub use tool_pattern::{ArgumentMatcher, ToolPattern};
 pub use warning::{Warning, WarningKind};
-
-/// Maximum size of the frontmatter, in bytes: 64 KiB. A closing delimiter after it counts as
-/// missing.
-pub const MAX_FRONTMATTER_BYTES: usize = 64 * 1024;
-
-/// Maximum size of a `SKILL.md`, in bytes: 1 MiB.
-///
-/// This crate does not check it; callers reject a longer file by its size before they read it.
-pub const MAX_FILE_BYTES: u64 = 1024 * 1024;
