@@ -6,8 +6,8 @@ mod comment;
 use skills_manifest::ScriptSpec;
 
 use crate::argument::{ArgumentSpec, ExtraArguments, InputConvention};
-use crate::infer::{MAX_SOURCE_BYTES, usage};
-use crate::source::{PythonLexer, Token, Tokens};
+use crate::infer::usage;
+use crate::source::{MAX_SOURCE_BYTES, PythonLexer, Token, Tokens};
 use crate::text::one_line;
 use crate::{Language, file_stem, schema, stem};
 

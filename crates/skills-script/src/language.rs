@@ -21,3 +21,16 @@ impl Language {
         }
     }
 }
+
+/// Returns the path of a file without its last extension.
+pub fn stem(file: &str) -> &str {
+    let name = file.rfind('/').map_or(0, |slash| slash + 1);
+    file[name..]
+        .rfind('.')
+        .map_or(file, |dot| &file[..name + dot])
+}
+
+/// Returns the last component of a path without its last extension.
+pub fn file_stem(path: &str) -> &str {
+    stem(path.rsplit(['/', '\\']).next().unwrap_or(path))
+}

@@ -55,7 +55,7 @@ pub use argument::{
     WordSyntax,
 };
 pub use argv::{ArgvError, ScriptArgv, build_argv, is_command_line};
-pub use language::Language;
+pub use language::{Language, file_stem, stem};
 pub use module::{ScriptText, find_modules};
 pub use named_command::names_command;
 pub use pattern::Pattern;
@@ -120,19 +120,6 @@ impl ScriptTool {
             warnings,
         }
     }
-}
-
-/// Returns the path of a file without its last extension.
-pub fn stem(file: &str) -> &str {
-    let name = file.rfind('/').map_or(0, |slash| slash + 1);
-    file[name..]
-        .rfind('.')
-        .map_or(file, |dot| &file[..name + dot])
-}
-
-/// Returns the last component of a path without its last extension.
-pub fn file_stem(path: &str) -> &str {
-    stem(path.rsplit(['/', '\\']).next().unwrap_or(path))
 }
 
 fn timeout(seconds: f64) -> Option<Duration> {

@@ -16,6 +16,9 @@ pub(crate) use token::{Token, top_level_equals};
 
 use javascript_lexer::Lexer as JavaScriptLexer;
 
+/// Maximum size of source that is inspected, in bytes.
+pub(crate) const MAX_SOURCE_BYTES: usize = 256 * 1024;
+
 /// The tokens of a source text, with the pairs of brackets.
 pub(crate) struct Tokens<'a> {
     tokens: Vec<Token<'a>>,

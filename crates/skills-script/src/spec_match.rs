@@ -53,33 +53,13 @@ fn nearest_file(name: &str, files: &[String]) -> Option<String> {
 
 /// Returns the case-insensitive edit distance; `usize::MAX` for long names.
 fn edit_distance(one: &str, other: &str) -> usize {
-    let (Some(one), Some(other)) = (compared_chars(one), compared_chars(other)) else {
-        return usize::MAX;
-    };
-    let mut row: Vec<usize> = (0..=other.len()).collect();
-    for c in one {
-        advance_row(&mut row, c, &other);
-    }
-    row[other.len()]
-}
-
-/// Returns the characters of a name in lower case. `None` if it is too long.
-fn compared_chars(name: &str) -> Option<Vec<char>> {
-    let lower = name.to_lowercase();
-    let chars: Vec<char> = lower.chars().take(MAX_COMPARED_CHARS + 1).collect();
+    let (one, other) = (one.to_lowercase(), other.to_lowercase());
+    let is_long = |name: &str| name.chars().count() > MAX_COMPARED_CHARS;
     // The time is the product of both lengths, and names in a manifest are untrusted.
-    (chars.len() <= MAX_COMPARED_CHARS).then_some(chars)
-}
-
-/// Replaces the distances to the starts of `other` by those of a name that has one more character.
-fn advance_row(row: &mut [usize], c: char, other: &[char]) {
-    let mut diagonal = row[0];
-    row[0] += 1;
-    for (index, other) in other.iter().enumerate() {
-        let replaced = diagonal + usize::from(c != *other);
-        diagonal = row[index + 1];
-        row[index + 1] = replaced.min(row[index] + 1).min(diagonal + 1);
+    if is_long(&one) || is_long(&other) {
+        return usize::MAX;
     }
+    strsim::levenshtein(&one, &other)
 }
 
 #[cfg(test)]

@@ -15,10 +15,8 @@ const LIMIT: Limit = Limit {
         ("skills-cli::install", 8),
         ("skills-install::web", 6),
         ("skills-install::origin", 13),
-        ("skills-manifest::ambiguity", 24),
         ("skills-process::interpreter", 9),
         ("skills-runtime::error", 31),
-        ("skills-script::description", 21),
     ],
     file: "xtask/src/tidy/cycles.rs",
 };

@@ -11,12 +11,10 @@ const LIMIT: Limit = Limit {
     most: 2,
     exceptions: &[
         ("skills-install::store::Store", 3),
-        ("skills-ref-compat::strict::scanner::Scanner", 5),
         ("skills-runtime::executor::Executor", 15),
         ("skills-runtime::executor::artifacts::ExecutionArtifacts", 3),
         ("skills-runtime::executor::run_plan::RunPlan", 3),
         ("skills-runtime::prompt_renderer::PromptRenderer", 4),
-        ("skills-search::index::SearchIndex", 4),
     ],
     file: "xtask/src/tidy/impl_files.rs",
 };

@@ -7,8 +7,7 @@ use serde_json::Value;
 
 use self::argument_type::ArgumentType;
 use self::scopes::{Parsers, collect_parsers};
-use super::argument_list::{ArgumentList, remove_positionals};
-use super::{MAX_ARGUMENTS, preferred_spelling};
+use super::argument_list::{ArgumentList, MAX_ARGUMENTS, preferred_spelling, remove_positionals};
 use crate::argument::{
     Argument, ArgumentSpec, ArgumentStyle, Framework, WordOrder, WordSyntax, is_argument_name,
 };
@@ -270,9 +269,9 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use crate::infer::MAX_SOURCE_BYTES;
     use crate::resolve::resolve_arguments;
     use crate::schema;
+    use crate::source::MAX_SOURCE_BYTES;
 
     /// Parses source in which the calls of `p.add_argument` have these arguments, and returns the
     /// properties of the schema and the warnings.

@@ -1,7 +1,11 @@
 //! Arguments that are found one after another.
 
-use super::MAX_ARGUMENTS;
 use crate::argument::{Argument, ArgumentSpec, Framework, WordSyntax};
+
+/// Maximum number of arguments that are inferred.
+pub(super) const MAX_ARGUMENTS: usize = 100;
+/// Maximum number of commands that are inferred.
+pub(super) const MAX_COMMANDS: usize = 50;
 
 /// The arguments of a program or a command, as far as they are known.
 #[derive(Debug, Default)]
@@ -41,4 +45,14 @@ pub(super) fn push_new(arguments: &mut Vec<Argument>, argument: Argument) -> boo
 
 pub(super) fn remove_positionals(arguments: &mut Vec<Argument>) {
     arguments.retain(|argument| !argument.is_positional());
+}
+
+/// Returns the long spelling of an option if there is one, else the first.
+pub(super) fn preferred_spelling<'s>(
+    mut spellings: impl Iterator<Item = &'s str> + Clone,
+) -> Option<&'s str> {
+    let long = spellings
+        .clone()
+        .find(|spelling| spelling.starts_with("--"));
+    long.or_else(|| spellings.next())
 }

@@ -3,7 +3,8 @@
 mod commander;
 mod parse_args;
 
-use super::{Signs, merge_code_and_usage, option_literals, position, usage};
+use super::signs::{Signs, merge_code_and_usage};
+use super::{option_literals, position, usage};
 use crate::argument::ArgumentSpec;
 use crate::source::{MethodCall, Token, Tokens};
 

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::MAX_COMMANDS;
+use super::argument_list::MAX_COMMANDS;
 use crate::argument::{
     Argument, ArgumentSpec, COMMAND, CommandSet, Framework, InputConvention, JsonType,
     is_argument_name,

@@ -1,6 +1,7 @@
 //! Arguments of Python scripts.
 
-use super::{Signs, argparse, merge_code_and_usage, option_literals, position, usage};
+use super::signs::{Signs, merge_code_and_usage};
+use super::{argparse, option_literals, position, usage};
 use crate::ScriptWarning;
 use crate::argument::{ArgumentSpec, InputConvention};
 use crate::source::{Token, Tokens};

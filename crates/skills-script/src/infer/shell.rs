@@ -8,7 +8,8 @@ use self::lines::has_command;
 pub(crate) use self::lines::{ShellLines, is_function_start, is_variable};
 use self::shell_case::CaseArguments;
 use super::position::{optional_words, property_name, spec_of_names};
-use super::{Signs, merge_code_and_usage, usage};
+use super::signs::{Signs, merge_code_and_usage};
+use super::usage;
 use crate::argument::{
     ArgumentSpec, Framework, InputConvention, WordOrder, WordSyntax, is_argument_name,
 };

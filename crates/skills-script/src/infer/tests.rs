@@ -5,7 +5,7 @@ mod property;
 use serde_json::{Value, json};
 
 use super::*;
-use crate::argument::CommandSet;
+use crate::argument::{ArgumentSource, CommandSet};
 use crate::{ExtraArguments, build_argv, schema};
 
 fn infer(file: &str, source: &str) -> ArgumentSpec {

@@ -1,7 +1,6 @@
 //! Usage texts, such as `Usage: convert.sh <file> [--out DIR]`.
 
-use super::argument_list::ArgumentList;
-use super::preferred_spelling;
+use super::argument_list::{ArgumentList, preferred_spelling};
 use crate::argument::{Argument, ArgumentStyle, JsonType, is_argument_name};
 use crate::text;
 

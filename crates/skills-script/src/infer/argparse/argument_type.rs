@@ -3,7 +3,7 @@
 use serde_json::{Map, Value, json};
 
 use crate::argument::{ArgumentStyle, JsonType};
-use crate::infer::MAX_ARGUMENTS;
+use crate::infer::argument_list::MAX_ARGUMENTS;
 use crate::source::Call;
 
 /// Type and style of an argument.

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use super::Collected;
 use crate::argument::{COMMAND, Command, CommandSet, is_argument_name};
-use crate::infer::MAX_COMMANDS;
+use crate::infer::argument_list::MAX_COMMANDS;
 use crate::source::{MethodCall, Tokens};
 use crate::{ScriptWarning, text};
 

@@ -6,8 +6,9 @@ use crate::argument::{
     Argument, ArgumentSpec, ArgumentStyle, COMMAND, Command, CommandSet, Framework, JsonType,
     WordSyntax, is_argument_name,
 };
-use crate::infer::argument_list::{ArgumentList, push_new, remove_positionals};
-use crate::infer::{MAX_COMMANDS, preferred_spelling};
+use crate::infer::argument_list::{
+    ArgumentList, MAX_COMMANDS, preferred_spelling, push_new, remove_positionals,
+};
 use crate::source::{Call, MethodCall, Tokens};
 use crate::text;
 

@@ -3,8 +3,7 @@
 use crate::argument::{
     Argument, ArgumentSpec, ArgumentStyle, Framework, JsonType, WordSyntax, is_argument_name,
 };
-use crate::infer::MAX_ARGUMENTS;
-use crate::infer::argument_list::ArgumentList;
+use crate::infer::argument_list::{ArgumentList, MAX_ARGUMENTS};
 use crate::keywords::set_default;
 use crate::source::{Fields, Token, Tokens};
 

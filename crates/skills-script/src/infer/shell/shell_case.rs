@@ -3,8 +3,7 @@
 use super::AssignedWord;
 use super::lines::{ShellLines, has_command, split_word};
 use crate::argument::{Argument, ArgumentStyle, CommandSet, JsonType, is_argument_name};
-use crate::infer::argument_list::push_new;
-use crate::infer::{MAX_COMMANDS, preferred_spelling};
+use crate::infer::argument_list::{MAX_COMMANDS, preferred_spelling, push_new};
 
 /// Options that print a text and exit.
 const INFORMATIVE: [&str; 3] = ["h", "help", "version"];

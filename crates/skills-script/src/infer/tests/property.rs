@@ -6,7 +6,7 @@ use serde_json::json;
 use skills_test_support::thread_time;
 
 use super::infer;
-use crate::infer::MAX_SOURCE_BYTES;
+use crate::source::MAX_SOURCE_BYTES;
 use crate::{build_argv, schema};
 
 /// Text that repeats what the inference searches for takes time in proportion to its length.
