@@ -73,7 +73,7 @@ impl Composer<'_> {
     fn is_explicit_start(&mut self) -> ScanResult<bool> {
         Ok(matches!(
             self.scanner.peek_token()?.kind,
-            TokenKind::Directive(_) | TokenKind::DocumentStart | TokenKind::StreamEnd
+            TokenKind::Directive(_) | TokenKind::StreamEnd
         ))
     }
 

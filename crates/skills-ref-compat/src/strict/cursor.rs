@@ -121,10 +121,8 @@ impl<'a> Cursor<'a> {
         Some('\n')
     }
 
-    pub(super) fn is_document_mark(&self, mark: &str) -> bool {
-        self.mark.column == 0
-            && self.prefix(3).iter().copied().eq(mark.chars())
-            && is_blank_or_line_end(self.peek_char(3))
+    pub(super) fn is_document_end(&self) -> bool {
+        self.mark.column == 0 && self.is_separator()
     }
 
     pub(super) fn push_next_char(&mut self, value: &mut String) {
@@ -132,10 +130,9 @@ impl<'a> Cursor<'a> {
         self.forward(1);
     }
 
+    /// Returns true for `...`. The text contains no `---`, which ends frontmatter.
     pub(super) fn is_separator(&self) -> bool {
-        let prefix = self.prefix(3);
-        (prefix == ['-', '-', '-'] || prefix == ['.', '.', '.'])
-            && is_blank_or_line_end(self.peek_char(3))
+        self.prefix(3) == ['.', '.', '.'] && is_blank_or_line_end(self.peek_char(3))
     }
 }
 

@@ -148,12 +148,7 @@ impl<'a> Scanner<'a> {
         match c {
             '\0' => self.fetch_stream_end(),
             '%' if self.cursor.mark.column == 0 => self.fetch_directive(),
-            '-' if self.cursor.is_document_mark("---") => {
-                self.fetch_document_mark(TokenKind::DocumentStart)
-            }
-            '.' if self.cursor.is_document_mark("...") => {
-                self.fetch_document_mark(TokenKind::DocumentEnd)
-            }
+            '.' if self.cursor.is_document_end() => self.fetch_document_end(),
             '[' | '{' | ']' | '}' | ',' => self.fetch_flow_indicator(c),
             '-' if is_blank_or_line_end(self.cursor.peek_char(1)) => self.fetch_block_entry(),
             '?' if !self.flow_brackets.is_empty()
@@ -239,9 +234,9 @@ impl<'a> Scanner<'a> {
         Ok(())
     }
 
-    fn fetch_document_mark(&mut self, kind: TokenKind) -> ScanResult<()> {
+    fn fetch_document_end(&mut self) -> ScanResult<()> {
         self.end_blocks()?;
-        self.push_indicator(kind, 3);
+        self.push_indicator(TokenKind::DocumentEnd, 3);
         Ok(())
     }
 
@@ -361,7 +356,7 @@ impl<'a> Scanner<'a> {
         self.allow_simple_key = true;
         self.remove_simple_key()?;
         let start = self.cursor.mark;
-        let block = scalar::scan_block(&mut self.cursor, style, self.indent)?;
+        let block = self.cursor.scan_block(style, self.indent)?;
         let plain = false;
         let value = block.text;
         self.push_token(TokenKind::Scalar { value, plain }, start, block.end);
@@ -375,7 +370,7 @@ impl<'a> Scanner<'a> {
 
     fn fetch_quoted(&mut self, quote: char) -> ScanResult<()> {
         let start = self.start_node()?;
-        let value = scalar::scan_quoted(&mut self.cursor, quote)?;
+        let value = self.cursor.scan_quoted(quote)?;
         let plain = false;
         self.push_token(TokenKind::Scalar { value, plain }, start, self.cursor.mark);
         Ok(())
@@ -384,7 +379,7 @@ impl<'a> Scanner<'a> {
     fn fetch_plain(&mut self) -> ScanResult<()> {
         let start = self.start_node()?;
         let is_in_flow = !self.flow_brackets.is_empty();
-        let scalar = scalar::scan_plain(&mut self.cursor, self.indent + 1, is_in_flow)?;
+        let scalar = self.cursor.scan_plain(self.indent + 1, is_in_flow)?;
         self.allow_simple_key = scalar.ends_on_new_line;
         let plain = true;
         let value = scalar.text;
