@@ -59,7 +59,7 @@ impl StrictError {
         Self {
             code,
             // Messages are printed as UTF-8, which has no halves of surrogate pairs.
-            message: python::escape_surrogates(message),
+            message: python::escape_surrogates(&message),
             line: None,
         }
     }

@@ -66,38 +66,6 @@ pub(super) struct ClientRules {
     pub(super) extra_fields: &'static [&'static str],
 }
 
-const CLAUDE_FIELDS: &[&str] = &[
-    "when_to_use",
-    "argument-hint",
-    "arguments",
-    "disallowed-tools",
-    "disable-model-invocation",
-    "user-invocable",
-    "model",
-    "effort",
-    "context",
-    "agent",
-    "background",
-    "hooks",
-    "paths",
-    "shell",
-];
-const COPILOT_FIELDS: &[&str] = &[
-    "argument-hint",
-    "disable-model-invocation",
-    "user-invocable",
-    "context",
-];
-const OPENCLAW_FIELDS: &[&str] = &[
-    "disable-model-invocation",
-    "user-invocable",
-    "homepage",
-    "version",
-    "command-dispatch",
-    "command-tool",
-    "command-arg-mode",
-];
-
 impl ClientRules {
     /// The base of all profiles: a client that accepts nearly everything.
     const LENIENT: Self = Self {
@@ -124,45 +92,28 @@ impl ClientRules {
         ..Self::LENIENT
     };
 
-    const COPILOT: Self = Self {
-        name_required: true,
-        name_max_chars: Some(64),
-        name_chars: Some(NameChars::AsciiPermissive),
-        // The command line loads such a skill, but the editor skips it silently. The stricter of
-        // the two counts.
-        directory_mismatch_severity: Some(Severity::Error),
-        description_max_chars: Some((1024, OverLimit::Reject)),
-        extra_fields: COPILOT_FIELDS,
-        ..Self::LENIENT
-    };
-
-    const DEEP_AGENTS: Self = Self {
-        name_required: true,
-        name_chars: Some(NameChars::Unicode),
-        name_chars_severity: Severity::Warning,
-        checks_hyphens: true,
-        directory_mismatch_severity: Some(Severity::Warning),
-        description_max_chars: Some((1024, OverLimit::Truncate)),
-        ..Self::LENIENT
-    };
-
-    const AGENT_FRAMEWORK: Self = Self {
-        name_required: true,
-        name_max_chars: Some(64),
-        name_chars: Some(NameChars::Ascii),
-        checks_hyphens: true,
-        directory_mismatch_severity: Some(Severity::Error),
-        description_max_chars: Some((1024, OverLimit::Reject)),
-        ..Self::LENIENT
-    };
-
     pub(super) fn for_client(client: Client) -> Self {
         match client {
             Client::Spec => Self::SPEC,
             // Claude Code truncates an entry of its skill list; it rejects no description.
             Client::Claude => Self {
                 description_max_chars: Some((1536, OverLimit::Truncate)),
-                extra_fields: CLAUDE_FIELDS,
+                extra_fields: &[
+                    "when_to_use",
+                    "argument-hint",
+                    "arguments",
+                    "disallowed-tools",
+                    "disable-model-invocation",
+                    "user-invocable",
+                    "model",
+                    "effort",
+                    "context",
+                    "agent",
+                    "background",
+                    "hooks",
+                    "paths",
+                    "shell",
+                ],
                 ..Self::LENIENT
             },
             Client::ClaudeApi => Self {
@@ -179,9 +130,31 @@ impl ClientRules {
                 name_required: true,
                 ..Self::LENIENT
             },
-            Client::Copilot => Self::COPILOT,
+            Client::Copilot => Self {
+                name_chars: Some(NameChars::AsciiPermissive),
+                checks_hyphens: false,
+                // The command line loads a skill of another name than its directory, but the editor
+                // skips it silently. The stricter of the two counts.
+                directory_mismatch_severity: Some(Severity::Error),
+                rejects_unknown_fields: false,
+                extra_fields: &[
+                    "argument-hint",
+                    "disable-model-invocation",
+                    "user-invocable",
+                    "context",
+                ],
+                ..Self::SPEC
+            },
             Client::OpenClaw => Self {
-                extra_fields: OPENCLAW_FIELDS,
+                extra_fields: &[
+                    "disable-model-invocation",
+                    "user-invocable",
+                    "homepage",
+                    "version",
+                    "command-dispatch",
+                    "command-tool",
+                    "command-arg-mode",
+                ],
                 ..Self::LENIENT
             },
             Client::Goose => Self {
@@ -189,8 +162,19 @@ impl ClientRules {
                 name_chars: Some(NameChars::AnyExceptSlash),
                 ..Self::LENIENT
             },
-            Client::DeepAgents => Self::DEEP_AGENTS,
-            Client::AgentFramework => Self::AGENT_FRAMEWORK,
+            Client::DeepAgents => Self {
+                name_max_chars: None,
+                name_chars_severity: Severity::Warning,
+                directory_mismatch_severity: Some(Severity::Warning),
+                description_max_chars: Some((1024, OverLimit::Truncate)),
+                rejects_unknown_fields: false,
+                ..Self::SPEC
+            },
+            Client::AgentFramework => Self {
+                name_chars: Some(NameChars::Ascii),
+                rejects_unknown_fields: false,
+                ..Self::SPEC
+            },
         }
     }
 }

@@ -18,6 +18,16 @@ pub(super) struct Node {
     pub(super) end: Mark,
 }
 
+impl Node {
+    fn new(content: Content, start: Mark, end: Mark) -> Self {
+        Self {
+            content,
+            start,
+            end,
+        }
+    }
+}
+
 #[derive(Debug)]
 pub(super) enum Content {
     Scalar { text: String, plain: bool },
@@ -31,8 +41,6 @@ pub(super) fn compose_document(text: &[char]) -> ScanResult<Option<Node>> {
         scanner: Scanner::new(text),
         depth: 0,
     };
-    composer.scanner.next_token()?;
-    composer.scanner.peek_token()?;
     if composer.is_explicit_start()? {
         // Only an empty stream gets here without an error.
         composer.reject_explicit_document()?;
@@ -152,11 +160,11 @@ impl Composer<'_> {
             )),
             TokenKind::Scalar { value, plain } => {
                 self.scanner.next_token()?;
-                Ok(Node {
-                    content: Content::Scalar { text: value, plain },
+                Ok(Node::new(
+                    Content::Scalar { text: value, plain },
                     start,
-                    end: token.end,
-                })
+                    token.end,
+                ))
             }
             TokenKind::BlockSequenceStart => self.with_depth(start, Self::block_sequence),
             TokenKind::BlockMappingStart => self.with_depth(start, Self::block_mapping),
@@ -191,11 +199,7 @@ impl Composer<'_> {
         self.scanner.next_token()?;
         let items = self.sequence_items(&[TokenKind::BlockEntry, TokenKind::BlockEnd])?;
         let end = self.block_end(("while parsing a block collection", start))?;
-        Ok(Node {
-            content: Content::Sequence(items),
-            start,
-            end,
-        })
+        Ok(Node::new(Content::Sequence(items), start, end))
     }
 
     /// Parses a sequence on the level of its key.
@@ -206,11 +210,11 @@ impl Composer<'_> {
             TokenKind::Value,
             TokenKind::BlockEnd,
         ])?;
-        Ok(Node {
-            content: Content::Sequence(items),
+        Ok(Node::new(
+            Content::Sequence(items),
             start,
-            end: self.scanner.peek_token()?.start,
-        })
+            self.scanner.peek_token()?.start,
+        ))
     }
 
     /// Parses entries; one that is directly before one of `ends` is empty.
@@ -236,11 +240,7 @@ impl Composer<'_> {
             pairs.push((key, self.mapping_part(&TokenKind::Value)?));
         }
         let end = self.block_end(("while parsing a block mapping", start))?;
-        Ok(Node {
-            content: Content::Mapping(pairs),
-            start,
-            end,
-        })
+        Ok(Node::new(Content::Mapping(pairs), start, end))
     }
 
     /// Parses the key or the value of an entry, which `indicator` introduces.
@@ -271,14 +271,8 @@ impl Composer<'_> {
 }
 
 fn empty_scalar(at: Mark) -> Node {
-    Node {
-        content: Content::Scalar {
-            text: String::new(),
-            plain: true,
-        },
-        start: at,
-        end: at,
-    }
+    let (text, plain) = (String::new(), true);
+    Node::new(Content::Scalar { text, plain }, at, at)
 }
 
 fn disallowed_token(start: Mark, problem: &str, end: Mark) -> Box<MarkedError> {

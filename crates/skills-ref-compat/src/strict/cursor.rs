@@ -1,11 +1,11 @@
 //! The position in the characters, and what any token needs.
 
-use super::mark::{Context, Mark, MarkedError};
+use super::mark::{Context, Mark, MarkedError, is_line_end};
 use super::python::char_repr;
 
 pub(super) type ScanResult<T> = Result<T, Box<MarkedError>>;
 
-/// A position in a text, which ends with NUL.
+/// A position in a text, which ends with NUL and has no carriage returns.
 pub(super) struct Cursor<'a> {
     pub(super) text: &'a [char],
     pub(super) mark: Mark,
@@ -73,9 +73,11 @@ impl<'a> Cursor<'a> {
         if self.peek_char(0) == '#' {
             self.skip_to_line_end();
         }
-        if !is_line_end(self.peek_char(0)) {
-            return self.fail_expected(context, "a comment or a line break");
-        }
+        self.ensure(
+            is_line_end(self.peek_char(0)),
+            context,
+            "a comment or a line break",
+        )?;
         self.scan_line_break();
         Ok(())
     }
@@ -85,8 +87,16 @@ impl<'a> Cursor<'a> {
         Err(MarkedError::within(context, problem, self.mark))
     }
 
-    /// Returns the error that the current character is not what was expected.
-    pub(super) fn fail_expected<T>(&self, context: Context, expected: &str) -> ScanResult<T> {
+    /// Fails at the current character unless it is what was expected.
+    pub(super) fn ensure(
+        &self,
+        is_expected: bool,
+        context: Context,
+        expected: &str,
+    ) -> ScanResult<()> {
+        if is_expected {
+            return Ok(());
+        }
         let found = char_repr(self.peek_char(0));
         self.fail(context, format!("expected {expected}, but found {found}"))
     }
@@ -98,7 +108,7 @@ impl<'a> Cursor<'a> {
             };
             self.mark.index += 1;
             // A byte order mark has no column, as in PyYAML.
-            if c == '\n' || (c == '\r' && self.peek_char(0) != '\n') {
+            if c == '\n' {
                 self.mark.line += 1;
                 self.mark.column = 0;
             } else if c != '\u{FEFF}' {
@@ -110,8 +120,7 @@ impl<'a> Cursor<'a> {
     /// Skips a line break; returns the character that it is in a scalar.
     pub(super) fn scan_line_break(&mut self) -> Option<char> {
         match self.peek_char(0) {
-            '\r' if self.peek_char(1) == '\n' => self.forward(2),
-            '\r' | '\n' | '\u{85}' => self.forward(1),
+            '\n' | '\u{85}' => self.forward(1),
             c @ ('\u{2028}' | '\u{2029}') => {
                 self.forward(1);
                 return Some(c);
@@ -134,11 +143,6 @@ impl<'a> Cursor<'a> {
     pub(super) fn is_separator(&self) -> bool {
         self.prefix(3) == ['.', '.', '.'] && is_blank_or_line_end(self.peek_char(3))
     }
-}
-
-/// Returns true if a character ends a line or the text.
-pub(super) fn is_line_end(c: char) -> bool {
-    matches!(c, '\n' | '\0' | '\r' | '\u{85}' | '\u{2028}' | '\u{2029}')
 }
 
 pub(super) fn is_blank_or_line_end(c: char) -> bool {

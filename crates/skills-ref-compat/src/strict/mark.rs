@@ -2,7 +2,6 @@
 
 /// Maximum number of characters of a line that an error shows on each side of a position.
 const SNIPPET_CHARACTERS: usize = 37;
-const LINE_BREAKS: [char; 6] = ['\0', '\r', '\n', '\u{85}', '\u{2028}', '\u{2029}'];
 
 /// A position in the text: index in characters, line and column, all counted from 0.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -61,9 +60,8 @@ impl MarkedError {
 }
 
 fn render_mark(mark: Mark, text: &[char]) -> String {
-    let is_break = |c: char| LINE_BREAKS.contains(&c);
     let (mut start, mut head) = (mark.index, "");
-    while start > 0 && !is_break(text[start - 1]) {
+    while start > 0 && !is_line_end(text[start - 1]) {
         start -= 1;
         if mark.index - start >= SNIPPET_CHARACTERS {
             // The marker replaces as many characters as it has.
@@ -73,7 +71,7 @@ fn render_mark(mark: Mark, text: &[char]) -> String {
         }
     }
     let (mut end, mut tail) = (mark.index, "");
-    while end < text.len() && !is_break(text[end]) {
+    while end < text.len() && !is_line_end(text[end]) {
         end += 1;
         if end - mark.index >= SNIPPET_CHARACTERS {
             tail = " ... ";
@@ -87,4 +85,9 @@ fn render_mark(mark: Mark, text: &[char]) -> String {
     format!(
         "  in \"<unicode string>\", line {line}, column {column}:\n    {head}{snippet}{tail}\n{caret}^ (line: {line})"
     )
+}
+
+/// Returns true if a character ends a line or the text.
+pub(super) fn is_line_end(c: char) -> bool {
+    matches!(c, '\n' | '\0' | '\u{85}' | '\u{2028}' | '\u{2029}')
 }

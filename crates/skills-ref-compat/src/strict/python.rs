@@ -42,18 +42,18 @@ fn escape_code_point(code: u32) -> String {
 fn is_printable(c: char) -> bool {
     use GeneralCategory as G;
     // The categories of CPython's `str.isprintable`.
-    let unprintable = [
-        G::Control,
-        G::Format,
-        G::Surrogate,
-        G::PrivateUse,
-        G::Unassigned,
-        G::LineSeparator,
-        G::ParagraphSeparator,
-    ];
-    c == ' '
-        || !(unprintable.contains(&c.general_category())
-            || c.general_category() == G::SpaceSeparator)
+    let is_unprintable = matches!(
+        c.general_category(),
+        G::Control
+            | G::Format
+            | G::Surrogate
+            | G::PrivateUse
+            | G::Unassigned
+            | G::LineSeparator
+            | G::ParagraphSeparator
+            | G::SpaceSeparator
+    );
+    c == ' ' || !is_unprintable
 }
 
 /// Returns true if a character is a letter or a number, like Python's `str.isalnum`.
@@ -106,10 +106,7 @@ pub(crate) fn decode_surrogate(c: char) -> Option<u32> {
 }
 
 /// Replaces the stand-ins for halves of surrogate pairs with escapes, as Python's error output has.
-pub(crate) fn escape_surrogates(text: String) -> String {
-    if !text.chars().any(|c| decode_surrogate(c).is_some()) {
-        return text;
-    }
+pub(crate) fn escape_surrogates(text: &str) -> String {
     text.chars()
         .map(|c| decode_surrogate(c).map_or_else(|| c.to_string(), |half| format!("\\u{half:04x}")))
         .collect()

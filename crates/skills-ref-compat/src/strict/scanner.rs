@@ -34,13 +34,14 @@ pub(super) struct Scanner<'a> {
 impl<'a> Scanner<'a> {
     /// Starts at the first character of `text`, which ends with NUL.
     pub(super) fn new(text: &'a [char]) -> Self {
-        let at = Mark::default();
-        let tokens = VecDeque::from([Token::new(TokenKind::StreamStart, at, at)]);
         Self {
-            cursor: Cursor { text, mark: at },
+            cursor: Cursor {
+                text,
+                mark: Mark::default(),
+            },
             done: false,
             flow_brackets: Vec::new(),
-            tokens,
+            tokens: VecDeque::new(),
             tokens_taken: 0,
             indent: -1,
             indents: Vec::new(),
@@ -51,7 +52,9 @@ impl<'a> Scanner<'a> {
 
     /// Returns the next token without taking it.
     pub(super) fn peek_token(&mut self) -> ScanResult<&Token> {
-        self.fetch_needed()?;
+        while self.needs_more()? {
+            self.fetch()?;
+        }
         self.gather_comments()?;
         // The parser may peek again after it took the end of the stream.
         let end = self.cursor.mark;
@@ -64,14 +67,15 @@ impl<'a> Scanner<'a> {
 
     /// Takes the next token and the comments that belong to it.
     pub(super) fn next_token(&mut self) -> ScanResult<Token> {
-        self.peek_token()?;
+        let token = self.peek_token()?.clone();
         // ruamel.yaml attaches comments to the token before them. Taking them along scans further
         // tokens, and thereby their errors.
-        if is_comment(self.tokens.get(1)) {
-            let same_line = self.tokens[0].end.line == self.tokens[1].start.line;
-            let takes = match self.tokens[0].kind {
+        if let Some(comment) = self.tokens.get(1) {
+            let takes = match token.kind {
                 TokenKind::Scalar { .. } => true,
-                TokenKind::Value | TokenKind::Flow(']' | '}') => same_line,
+                TokenKind::Value | TokenKind::Flow(']' | '}') => {
+                    token.end.line == comment.start.line
+                }
                 _ => false,
             };
             while takes && is_comment(self.tokens.get(1)) {
@@ -81,18 +85,8 @@ impl<'a> Scanner<'a> {
             }
         }
         self.tokens_taken += 1;
-        let end = self.cursor.mark;
-        Ok(self
-            .tokens
-            .pop_front()
-            .unwrap_or(Token::new(TokenKind::StreamEnd, end, end)))
-    }
-
-    fn fetch_needed(&mut self) -> ScanResult<()> {
-        while self.needs_more()? {
-            self.fetch()?;
-        }
-        Ok(())
+        self.tokens.pop_front();
+        Ok(token)
     }
 
     /// Drops comments before the next token, and reads one token ahead of it.
@@ -157,10 +151,10 @@ impl<'a> Scanner<'a> {
                 self.fetch_key()
             }
             ':' if self.is_value_indicator() => self.fetch_value(),
-            '*' | '&' => self.fetch_anchor(),
-            '!' => self.fetch_tag(),
+            '*' | '&' => self.fetch_node(tag::scan_anchor),
+            '!' => self.fetch_node(tag::scan_tag),
             '|' | '>' if self.flow_brackets.is_empty() => self.fetch_block_scalar(c),
-            '\'' | '"' => self.fetch_quoted(c),
+            '\'' | '"' => self.fetch_node(|cursor| cursor.scan_quoted(c)),
             _ if self.is_plain_start() => self.fetch_plain(),
             _ => {
                 let problem = format!(
@@ -177,25 +171,17 @@ impl<'a> Scanner<'a> {
 
     fn is_value_indicator(&self) -> bool {
         // In a flow mapping, a value may follow its colon without a space, as in JSON.
-        let spaced = is_blank_or_line_end(self.cursor.peek_char(1));
-        match self.flow_brackets.last() {
-            None | Some('[') => spaced,
-            Some(_) => {
-                spaced
-                    || self
-                        .tokens
-                        .back()
-                        .is_none_or(|token| token.kind != TokenKind::Value)
-            }
-        }
+        let follows_value = || {
+            let last = self.tokens.back();
+            last.is_some_and(|token| token.kind == TokenKind::Value)
+        };
+        is_blank_or_line_end(self.cursor.peek_char(1))
+            || self.flow_brackets.last() == Some(&'{') && !follows_value()
     }
 
     fn is_plain_start(&self) -> bool {
-        let (c, next, block) = (
-            self.cursor.peek_char(0),
-            self.cursor.peek_char(1),
-            self.flow_brackets.is_empty(),
-        );
+        let block = self.flow_brackets.is_empty();
+        let (c, next) = (self.cursor.peek_char(0), self.cursor.peek_char(1));
         if !is_blank_or_line_end(c) && !"-?:,[]{}#&*!|>'\"%@`".contains(c) {
             return true;
         }
@@ -328,26 +314,22 @@ impl<'a> Scanner<'a> {
         Ok(self.cursor.mark)
     }
 
+    fn fetch_node(
+        &mut self,
+        scan: impl FnOnce(&mut Cursor<'a>) -> ScanResult<TokenKind>,
+    ) -> ScanResult<()> {
+        let start = self.start_node()?;
+        let kind = scan(&mut self.cursor)?;
+        self.push_token(kind, start, self.cursor.mark);
+        Ok(())
+    }
+
     fn fetch_directive(&mut self) -> ScanResult<()> {
         // A directive belongs to the next document, so it ends all blocks of this one.
         self.end_blocks()?;
         let start = self.cursor.mark;
         let (directive, end) = directive::scan(&mut self.cursor)?;
         self.push_token(TokenKind::Directive(directive), start, end);
-        Ok(())
-    }
-
-    fn fetch_anchor(&mut self) -> ScanResult<()> {
-        let start = self.start_node()?;
-        let kind = tag::scan_anchor(&mut self.cursor)?;
-        self.push_token(kind, start, self.cursor.mark);
-        Ok(())
-    }
-
-    fn fetch_tag(&mut self) -> ScanResult<()> {
-        let start = self.start_node()?;
-        tag::scan_tag(&mut self.cursor)?;
-        self.push_token(TokenKind::Tag, start, self.cursor.mark);
         Ok(())
     }
 
@@ -365,14 +347,6 @@ impl<'a> Scanner<'a> {
             while self.skip_to_next_token().is_some() {}
             self.push_token(TokenKind::Comment, self.cursor.mark, self.cursor.mark);
         }
-        Ok(())
-    }
-
-    fn fetch_quoted(&mut self, quote: char) -> ScanResult<()> {
-        let start = self.start_node()?;
-        let value = self.cursor.scan_quoted(quote)?;
-        let plain = false;
-        self.push_token(TokenKind::Scalar { value, plain }, start, self.cursor.mark);
         Ok(())
     }
 

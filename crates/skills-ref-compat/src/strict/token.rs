@@ -11,7 +11,6 @@ pub(super) struct Token {
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum TokenKind {
-    StreamStart,
     StreamEnd,
     Directive(Directive),
     DocumentEnd,
@@ -53,7 +52,6 @@ impl TokenKind {
     /// Returns the name of the token in messages.
     pub(super) fn id(&self) -> String {
         let id = match self {
-            Self::StreamStart => "<stream start>",
             Self::StreamEnd => "<stream end>",
             Self::Directive(_) => "<directive>",
             Self::DocumentEnd => "<document end>",

@@ -30,45 +30,36 @@ pub(super) fn scan(cursor: &mut Cursor<'_>) -> ScanResult<(Directive, Mark)> {
 fn directive_name(cursor: &mut Cursor<'_>, context: Context) -> ScanResult<String> {
     let name =
         cursor.take_while(|c| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | ':' | '.'));
-    if name.is_empty() || !cursor.is_at_space_or_line_end() {
-        return cursor.fail_expected(context, "alphabetic or numeric character");
-    }
+    cursor.ensure(
+        !name.is_empty() && cursor.is_at_space_or_line_end(),
+        context,
+        "alphabetic or numeric character",
+    )?;
     Ok(name)
 }
 
 fn scan_version(cursor: &mut Cursor<'_>, context: Context) -> ScanResult<Directive> {
     cursor.skip_spaces();
     let major = scan_number(cursor, context)?;
-    if cursor.peek_char(0) != '.' {
-        return cursor.fail_expected(context, "a digit or '.'");
-    }
+    cursor.ensure(cursor.peek_char(0) == '.', context, "a digit or '.'")?;
     cursor.forward(1);
     scan_number(cursor, context)?;
-    if !cursor.is_at_space_or_line_end() {
-        return cursor.fail_expected(context, "a digit or ' '");
-    }
+    cursor.ensure(cursor.is_at_space_or_line_end(), context, "a digit or ' '")?;
     Ok(Directive::Version { major })
 }
 
 fn scan_number(cursor: &mut Cursor<'_>, context: Context) -> ScanResult<String> {
     let digits = cursor.take_while(|c| c.is_ascii_digit());
-    if digits.is_empty() {
-        cursor.fail_expected(context, "a digit")
-    } else {
-        Ok(digits)
-    }
+    cursor.ensure(!digits.is_empty(), context, "a digit")?;
+    Ok(digits)
 }
 
 fn tag_directive(cursor: &mut Cursor<'_>, context: Context) -> ScanResult<Directive> {
     cursor.skip_spaces();
     let handle = tag_handle(cursor, context)?;
-    if cursor.peek_char(0) != ' ' {
-        return cursor.fail_expected(context, "' '");
-    }
+    cursor.ensure(cursor.peek_char(0) == ' ', context, "' '")?;
     cursor.skip_spaces();
     tag_uri(cursor, ("while parsing a directive", context.1), context)?;
-    if !cursor.is_at_space_or_line_end() {
-        return cursor.fail_expected(context, "' '");
-    }
+    cursor.ensure(cursor.is_at_space_or_line_end(), context, "' '")?;
     Ok(Directive::Tag { handle })
 }

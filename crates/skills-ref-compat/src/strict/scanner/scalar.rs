@@ -1,8 +1,9 @@
 //! Scans scalars: block, quoted and plain.
 
-use crate::strict::cursor::{Cursor, ScanResult, is_blank_or_line_end, is_line_end};
-use crate::strict::mark::{Context, Mark, MarkedError};
+use crate::strict::cursor::{Cursor, ScanResult, is_blank_or_line_end};
+use crate::strict::mark::{Context, Mark, MarkedError, is_line_end};
 use crate::strict::python::{char_repr, encode_surrogate, repr};
+use crate::strict::token::TokenKind;
 
 /// The indicators after `|` or `>`.
 struct BlockHeader {
@@ -56,9 +57,11 @@ impl Cursor<'_> {
             }
             self.forward(1);
         }
-        if !self.is_at_space_or_line_end() {
-            return self.fail_expected(context, "chomping or indentation indicators");
-        }
+        self.ensure(
+            self.is_at_space_or_line_end(),
+            context,
+            "chomping or indentation indicators",
+        )?;
         self.scan_line_end(context)?;
         Ok(BlockHeader {
             chomping,
@@ -136,7 +139,7 @@ impl Cursor<'_> {
         }
     }
 
-    pub(super) fn scan_quoted(&mut self, quote: char) -> ScanResult<String> {
+    pub(super) fn scan_quoted(&mut self, quote: char) -> ScanResult<TokenKind> {
         let start = self.mark;
         self.forward(1);
         let mut value = String::new();
@@ -146,7 +149,10 @@ impl Cursor<'_> {
             self.quoted_words(quote, start, &mut value)?;
         }
         self.forward(1);
-        Ok(value)
+        Ok(TokenKind::Scalar {
+            value,
+            plain: false,
+        })
     }
 
     fn quoted_words(&mut self, quote: char, start: Mark, value: &mut String) -> ScanResult<()> {

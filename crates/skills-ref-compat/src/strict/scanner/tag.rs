@@ -2,12 +2,11 @@
 //!
 //! The composer rejects all of them, but an error in their syntax is returned first.
 
-use crate::strict::cursor::{Cursor, ScanResult, is_blank_or_line_end, is_line_end};
-use crate::strict::mark::Context;
+use crate::strict::cursor::{Cursor, ScanResult, is_blank_or_line_end};
+use crate::strict::mark::{Context, is_line_end};
 use crate::strict::token::TokenKind;
 
 pub(super) fn scan_anchor(cursor: &mut Cursor<'_>) -> ScanResult<TokenKind> {
-    const EXPECTED: &str = "alphabetic or numeric character";
     let start = cursor.mark;
     let is_alias = cursor.peek_char(0) == '*';
     let context = if is_alias {
@@ -19,9 +18,11 @@ pub(super) fn scan_anchor(cursor: &mut Cursor<'_>) -> ScanResult<TokenKind> {
     let name = cursor.take_while(is_anchor_char);
     let c = cursor.peek_char(0);
     let is_complete = is_blank_or_line_end(c) || "?:,[]{}%@`".contains(c);
-    if name.is_empty() || !is_complete {
-        return cursor.fail_expected(context, EXPECTED);
-    }
+    cursor.ensure(
+        !name.is_empty() && is_complete,
+        context,
+        "alphabetic or numeric character",
+    )?;
     Ok(if is_alias {
         TokenKind::Alias(name)
     } else {
@@ -29,7 +30,7 @@ pub(super) fn scan_anchor(cursor: &mut Cursor<'_>) -> ScanResult<TokenKind> {
     })
 }
 
-pub(super) fn scan_tag(cursor: &mut Cursor<'_>) -> ScanResult<()> {
+pub(super) fn scan_tag(cursor: &mut Cursor<'_>) -> ScanResult<TokenKind> {
     let start = cursor.mark;
     let context = ("while scanning a tag", start);
     let outer = ("while parsing a tag", start);
@@ -37,9 +38,7 @@ pub(super) fn scan_tag(cursor: &mut Cursor<'_>) -> ScanResult<()> {
     if c == '<' {
         cursor.forward(2);
         tag_uri(cursor, outer, context)?;
-        if cursor.peek_char(0) != '>' {
-            return cursor.fail_expected(outer, "'>'");
-        }
+        cursor.ensure(cursor.peek_char(0) == '>', outer, "'>'")?;
         cursor.forward(1);
     } else if is_blank_or_line_end(c) {
         cursor.forward(1);
@@ -56,23 +55,17 @@ pub(super) fn scan_tag(cursor: &mut Cursor<'_>) -> ScanResult<()> {
         }
         tag_uri(cursor, outer, context)?;
     }
-    if !cursor.is_at_space_or_line_end() {
-        return cursor.fail_expected(context, "' '");
-    }
-    Ok(())
+    cursor.ensure(cursor.is_at_space_or_line_end(), context, "' '")?;
+    Ok(TokenKind::Tag)
 }
 
 pub(super) fn tag_handle(cursor: &mut Cursor<'_>, context: Context) -> ScanResult<String> {
-    if cursor.peek_char(0) != '!' {
-        return cursor.fail_expected(context, "'!'");
-    }
+    cursor.ensure(cursor.peek_char(0) == '!', context, "'!'")?;
     cursor.forward(1);
     let mut handle = String::from('!');
     if cursor.peek_char(0) != ' ' {
         handle += &cursor.take_while(|c| c.is_ascii_alphanumeric() || matches!(c, '-' | '_'));
-        if cursor.peek_char(0) != '!' {
-            return cursor.fail_expected(context, "'!'");
-        }
+        cursor.ensure(cursor.peek_char(0) == '!', context, "'!'")?;
         cursor.push_next_char(&mut handle);
     }
     Ok(handle)
@@ -92,10 +85,8 @@ pub(super) fn tag_uri(
             cursor.take_hex_digits(2, escape, "URI escape sequence")?;
         } else if c.is_ascii_alphanumeric() || (c != '\0' && "-;/?:@&=+$,_.!~*'()[]#".contains(c)) {
             cursor.forward(1);
-        } else if cursor.mark.index == begin {
-            return cursor.fail_expected(context, "URI");
         } else {
-            return Ok(());
+            return cursor.ensure(cursor.mark.index != begin, context, "URI");
         }
     }
 }
