@@ -20,70 +20,62 @@ pub(super) fn parse<'a>(
         rest: lines.text_from(value),
         parent_indent,
         values: 0,
+        depth,
+        sink,
     };
-    parser.parse_value(depth, sink)?;
+    parser.parse_value()?;
     let after = lines.continue_after(parser.rest);
     let trimmed = trim_spaces(after);
     let is_comment = trimmed.starts_with('#') && after.starts_with(' ');
     (trimmed.is_empty() || is_comment).then_some(())
 }
 
-struct FlowParser<'a> {
+struct FlowParser<'a, 's, S> {
     rest: &'a str,
     parent_indent: usize,
     values: usize,
+    depth: usize,
+    sink: &'s mut S,
 }
 
-impl<'a> FlowParser<'a> {
-    fn parse_value(&mut self, depth: usize, sink: &mut impl EventSink<'a>) -> Option<()> {
+impl<'a, S: EventSink<'a>> FlowParser<'a, '_, S> {
+    fn parse_value(&mut self) -> Option<()> {
         self.values += 1;
-        if self.values > MAX_VALUES || depth >= MAX_DEPTH {
+        if self.values > MAX_VALUES || self.depth >= MAX_DEPTH {
             return None;
         }
         match self.rest.as_bytes().first()? {
-            b'[' => self.parse_list(depth, sink),
-            b'{' => self.parse_mapping(depth, sink),
+            b'[' => self.parse_collection(NestedKind::List, ']'),
+            b'{' => self.parse_collection(NestedKind::Mapping, '}'),
             quote @ (b'"' | b'\'') => {
                 let text = self.take_quoted(*quote)?;
-                quoted::emit_line(text, *quote, sink)
+                quoted::emit_line(text, *quote, self.sink)
             }
             _ => {
                 let text = self.take_plain()?;
-                sink.scalar(parse_plain(text)?)
+                self.sink.scalar(parse_plain(text)?)
             }
         }
     }
 
-    fn parse_list(&mut self, depth: usize, sink: &mut impl EventSink<'a>) -> Option<()> {
+    fn parse_collection(&mut self, kind: NestedKind, closing: char) -> Option<()> {
         self.rest = &self.rest[1..];
-        sink.begin_nested(NestedKind::List)?;
+        self.depth += 1;
+        self.sink.begin_nested(kind)?;
         loop {
             self.skip_space()?;
-            if self.take(b']') {
-                return sink.end_nested();
+            if self.take(closing) {
+                self.depth -= 1;
+                return self.sink.end_nested();
             }
-            self.parse_value(depth + 1, sink)?;
-            self.skip_space()?;
-            if !self.take(b',') && !self.rest.starts_with(']') {
-                return None;
+            if kind == NestedKind::Mapping {
+                let key = self.take_key()?;
+                self.sink.key(key)?;
+                self.skip_space()?;
             }
-        }
-    }
-
-    fn parse_mapping(&mut self, depth: usize, sink: &mut impl EventSink<'a>) -> Option<()> {
-        self.rest = &self.rest[1..];
-        sink.begin_nested(NestedKind::Mapping)?;
-        loop {
+            self.parse_value()?;
             self.skip_space()?;
-            if self.take(b'}') {
-                return sink.end_nested();
-            }
-            let key = self.take_key()?;
-            sink.key(key)?;
-            self.skip_space()?;
-            self.parse_value(depth + 1, sink)?;
-            self.skip_space()?;
-            if !self.take(b',') && !self.rest.starts_with('}') {
+            if !self.take(',') && !self.rest.starts_with(closing) {
                 return None;
             }
         }
@@ -143,12 +135,10 @@ impl<'a> FlowParser<'a> {
         Some(text)
     }
 
-    fn take(&mut self, delimiter: u8) -> bool {
-        let is_next = self.rest.as_bytes().first() == Some(&delimiter);
-        if is_next {
-            self.rest = &self.rest[1..];
-        }
-        is_next
+    fn take(&mut self, delimiter: char) -> bool {
+        let after = self.rest.strip_prefix(delimiter);
+        self.rest = after.unwrap_or(self.rest);
+        after.is_some()
     }
 
     /// Skips spaces and line ends. `None` if a line is indented too little to be part of the value.

@@ -20,11 +20,15 @@ pub(super) fn parse_into<'a>(yaml: &'a str, sink: &mut impl EventSink<'a>) -> Op
     if !is_ascii && yaml.contains(is_unsupported_char) {
         return None;
     }
-    let mut lines = Lines::new(yaml);
-    lines.peek_content()?;
-    parse_mapping(&mut lines, 0, 0, sink)?;
+    let mut parser = Parser {
+        lines: Lines::new(yaml),
+        depth: 0,
+        sink,
+    };
+    parser.lines.peek_content()?;
+    parser.parse_mapping(0)?;
     // A mapping also ends at a line that is indented less; at the top there is none.
-    lines.peek_content().is_none().then_some(())
+    parser.lines.peek_content().is_none().then_some(())
 }
 
 // Operators without short circuit, for the fold in `parse_into`.
@@ -58,176 +62,200 @@ fn split_entry(line: &str) -> Option<(&str, &str)> {
     rest.starts_with(' ').then(|| (key, trim_spaces(rest)))
 }
 
-/// Parses the entries of a mapping whose keys are indented by `indent`.
-fn parse_mapping<'a>(
-    lines: &mut Lines<'a>,
-    indent: usize,
+struct Parser<'a, 's, S> {
+    lines: Lines<'a>,
+    /// The number of open mappings and lists below the top.
     depth: usize,
-    sink: &mut impl EventSink<'a>,
-) -> Option<()> {
-    while let Some(line) = lines.peek_content() {
-        let line_indent = indent_of(line);
-        if line_indent < indent {
-            break;
+    sink: &'s mut S,
+}
+
+impl<'a, S: EventSink<'a>> Parser<'a, '_, S> {
+    /// Parses the entries of a mapping whose keys are indented by `indent`.
+    fn parse_mapping(&mut self, indent: usize) -> Option<()> {
+        while let Some(line) = self.lines.peek_content() {
+            let line_indent = indent_of(line);
+            if line_indent < indent {
+                break;
+            }
+            if line_indent > indent {
+                return None;
+            }
+            let (key, value) = split_entry(&line[indent..])?;
+            self.lines.advance_past(line);
+            self.sink.key(key)?;
+            self.parse_value(value, indent)?;
         }
-        if line_indent > indent {
+        Some(())
+    }
+
+    /// Parses the value of an entry or item; its continuation lines are indented by more than
+    /// `parent_indent`.
+    fn parse_value(&mut self, value: &'a str, parent_indent: usize) -> Option<()> {
+        match value.as_bytes().first() {
+            None | Some(b'#') => self.parse_below(parent_indent),
+            Some(b'|') => self.parse_block_scalar(BlockStyle::Literal, &value[1..], parent_indent),
+            Some(b'>') => self.parse_block_scalar(BlockStyle::Folded, &value[1..], parent_indent),
+            Some(_) => self.parse_inline(value, parent_indent),
+        }
+    }
+
+    /// Parses a value that starts on the line of its key or item, other than a block scalar.
+    fn parse_inline(&mut self, value: &'a str, parent_indent: usize) -> Option<()> {
+        let lines = &mut self.lines;
+        match value.as_bytes().first()? {
+            quote @ (b'"' | b'\'') => quoted::parse(lines, value, *quote, parent_indent, self.sink),
+            b'[' | b'{' => flow::parse(lines, value, parent_indent, self.depth, self.sink),
+            _ => self.parse_plain_lines(value, parent_indent),
+        }
+    }
+
+    /// Parses the lines below a key without a value: none, a mapping, a list or a scalar.
+    fn parse_below(&mut self, parent_indent: usize) -> Option<()> {
+        let Some(first) = self.lines.peek_content() else {
+            return self.sink.scalar(Scalar::Null);
+        };
+        let indent = indent_of(first);
+        let text = trim_spaces(first);
+        // Items of a list may be on the level of their key.
+        if text.starts_with("- ") && indent >= parent_indent {
+            return self.parse_nested(NestedKind::List, |parser| parser.parse_list(indent));
+        }
+        if indent <= parent_indent {
+            return self.sink.scalar(Scalar::Null);
+        }
+        if split_entry(&first[indent..]).is_some() {
+            return self.parse_nested(NestedKind::Mapping, |parser| parser.parse_mapping(indent));
+        }
+        self.lines.advance_past(first);
+        self.parse_inline(text, parent_indent)
+    }
+
+    /// Parses the entries or items of a nested mapping or list.
+    fn parse_nested(
+        &mut self,
+        kind: NestedKind,
+        parse: impl FnOnce(&mut Self) -> Option<()>,
+    ) -> Option<()> {
+        if self.depth >= MAX_DEPTH {
             return None;
         }
-        let (key, value) = split_entry(&line[indent..])?;
-        lines.advance_past(line);
-        sink.key(key)?;
-        parse_value(lines, value, indent, depth, sink)?;
+        self.depth += 1;
+        self.sink.begin_nested(kind)?;
+        parse(self)?;
+        self.depth -= 1;
+        self.sink.end_nested()
     }
-    Some(())
-}
 
-/// Parses the value of an entry or item; its continuation lines are indented by more than
-/// `parent_indent`.
-fn parse_value<'a>(
-    lines: &mut Lines<'a>,
-    value: &'a str,
-    parent_indent: usize,
-    depth: usize,
-    sink: &mut impl EventSink<'a>,
-) -> Option<()> {
-    match value.as_bytes().first() {
-        None | Some(b'#') => parse_below(lines, parent_indent, depth, sink),
-        Some(b'|') => {
-            parse_block_scalar(lines, BlockStyle::Literal, &value[1..], parent_indent, sink)
-        }
-        Some(b'>') => {
-            parse_block_scalar(lines, BlockStyle::Folded, &value[1..], parent_indent, sink)
-        }
-        Some(_) => parse_inline(lines, value, parent_indent, depth, sink),
-    }
-}
-
-/// Parses a value that starts on the line of its key or item, other than a block scalar.
-fn parse_inline<'a>(
-    lines: &mut Lines<'a>,
-    value: &'a str,
-    parent_indent: usize,
-    depth: usize,
-    sink: &mut impl EventSink<'a>,
-) -> Option<()> {
-    match value.as_bytes().first()? {
-        quote @ (b'"' | b'\'') => quoted::parse(lines, value, *quote, parent_indent, sink),
-        b'[' | b'{' => flow::parse(lines, value, parent_indent, depth, sink),
-        _ => parse_plain_lines(lines, value, parent_indent, sink),
-    }
-}
-
-/// Parses the lines below a key without a value: none, a mapping, a list or a scalar.
-fn parse_below<'a>(
-    lines: &mut Lines<'a>,
-    parent_indent: usize,
-    depth: usize,
-    sink: &mut impl EventSink<'a>,
-) -> Option<()> {
-    let Some(first) = lines.peek_content() else {
-        return sink.scalar(Scalar::Null);
-    };
-    let indent = indent_of(first);
-    let text = trim_spaces(first);
-    // Items of a list may be on the level of their key.
-    if text.starts_with("- ") && indent >= parent_indent {
-        if depth >= MAX_DEPTH {
-            return None;
-        }
-        sink.begin_nested(NestedKind::List)?;
-        parse_list(lines, indent, depth + 1, sink)?;
-        return sink.end_nested();
-    }
-    if indent <= parent_indent {
-        return sink.scalar(Scalar::Null);
-    }
-    if split_entry(&first[indent..]).is_some() {
-        if depth >= MAX_DEPTH {
-            return None;
-        }
-        sink.begin_nested(NestedKind::Mapping)?;
-        parse_mapping(lines, indent, depth + 1, sink)?;
-        return sink.end_nested();
-    }
-    lines.advance_past(first);
-    parse_inline(lines, text, parent_indent, depth, sink)
-}
-
-/// Parses the items of a list whose hyphens are indented by `indent`.
-fn parse_list<'a>(
-    lines: &mut Lines<'a>,
-    indent: usize,
-    depth: usize,
-    sink: &mut impl EventSink<'a>,
-) -> Option<()> {
-    while let Some(line) = lines.peek_content() {
-        // Whether another line may follow here is decided by the mapping around the list.
-        if indent_of(line) != indent || !line[indent..].starts_with('-') {
-            break;
-        }
-        let after = line[indent..].strip_prefix("- ")?;
-        let item = trim_spaces(after);
-        let item_indent = indent + 2 + indent_of(after);
-        if let Some((key, value)) = split_entry(item) {
+    /// Parses the items of a list whose hyphens are indented by `indent`.
+    fn parse_list(&mut self, indent: usize) -> Option<()> {
+        while let Some(line) = self.lines.peek_content() {
+            // Whether another line may follow here is decided by the mapping around the list.
+            if indent_of(line) != indent || !line[indent..].starts_with('-') {
+                break;
+            }
+            let after = line[indent..].strip_prefix("- ")?;
+            let item = trim_spaces(after);
+            self.lines.advance_past(line);
+            let Some((key, value)) = split_entry(item) else {
+                self.parse_inline(item, indent)?;
+                continue;
+            };
             // `- key: value` is a mapping whose keys are below the first one.
-            if depth >= MAX_DEPTH {
-                return None;
-            }
-            lines.advance_past(line);
-            sink.begin_nested(NestedKind::Mapping)?;
-            sink.key(key)?;
-            parse_value(lines, value, item_indent, depth + 1, sink)?;
-            if lines
-                .peek_content()
-                .is_some_and(|next| indent_of(next) >= item_indent)
-            {
-                parse_mapping(lines, item_indent, depth + 1, sink)?;
-            }
-            sink.end_nested()?;
-            continue;
+            let item_indent = indent + 2 + indent_of(after);
+            self.parse_nested(NestedKind::Mapping, |parser| {
+                parser.sink.key(key)?;
+                parser.parse_value(value, item_indent)?;
+                match parser.lines.peek_content() {
+                    Some(next) if indent_of(next) >= item_indent => {
+                        parser.parse_mapping(item_indent)
+                    }
+                    _ => Some(()),
+                }
+            })?;
         }
-        lines.advance_past(line);
-        parse_inline(lines, item, indent, depth, sink)?;
+        Some(())
     }
-    Some(())
-}
 
-/// Parses an unquoted scalar with the lines that continue it.
-fn parse_plain_lines<'a>(
-    lines: &mut Lines<'a>,
-    first: &'a str,
-    parent_indent: usize,
-    sink: &mut impl EventSink<'a>,
-) -> Option<()> {
-    let (text, has_comment) = split_comment(first);
-    let scalar = parse_plain(text)?;
-    // A comment ends the scalar.
-    let mut continuation = if has_comment {
-        None
-    } else {
-        lines.continuation(parent_indent)
-    };
-    if continuation.is_none() {
-        sink.scalar(scalar)?;
-    } else {
-        sink.text_piece(text)?;
-        while let Some((line, blank_lines)) = continuation {
-            fold_line(blank_lines, sink)?;
-            let text = trim_spaces(line);
-            if !is_plain_continuation(text) {
-                return None;
+    /// Parses an unquoted scalar with the lines that continue it.
+    fn parse_plain_lines(&mut self, first: &'a str, parent_indent: usize) -> Option<()> {
+        let (text, has_comment) = split_comment(first);
+        let scalar = parse_plain(text)?;
+        // A comment ends the scalar.
+        let mut continuation = if has_comment {
+            None
+        } else {
+            self.lines.continuation(parent_indent)
+        };
+        if continuation.is_none() {
+            self.sink.scalar(scalar)?;
+        } else {
+            self.sink.text_piece(text)?;
+            while let Some((line, blank_lines)) = continuation {
+                fold_line(blank_lines, self.sink)?;
+                let text = trim_spaces(line);
+                if !is_plain_continuation(text) {
+                    return None;
+                }
+                self.sink.text_piece(text)?;
+                self.lines.advance_past(line);
+                continuation = self.lines.continuation(parent_indent);
             }
-            sink.text_piece(text)?;
-            lines.advance_past(line);
-            continuation = lines.continuation(parent_indent);
+            self.sink.end_text()?;
         }
-        sink.end_text()?;
+        // After a comment, an indented line no longer continues the scalar.
+        let next = self.lines.peek_content();
+        let is_followed = next.is_some_and(|line| indent_of(line) > parent_indent);
+        (!is_followed).then_some(())
     }
-    // After a comment, an indented line no longer continues the scalar.
-    let is_followed = lines
-        .peek_content()
-        .is_some_and(|line| indent_of(line) > parent_indent);
-    (!is_followed).then_some(())
+
+    /// Parses a block scalar; the lines of a folded one all have the same indentation.
+    ///
+    /// `chomping` is the text after `|` or `>`: nothing, `-` or `+`.
+    fn parse_block_scalar(
+        &mut self,
+        style: BlockStyle,
+        chomping: &str,
+        parent_indent: usize,
+    ) -> Option<()> {
+        let mut indent = None;
+        let mut blank_lines = 0;
+        while let Some(line) = self.lines.peek() {
+            let line_indent = indent_of(line);
+            if line_indent == line.len() {
+                // Spaces in a blank line belong to the text if they exceed the indentation.
+                if !line.is_empty() && indent.is_none_or(|indent| line.len() > indent) {
+                    return None;
+                }
+                self.lines.advance_past(line);
+                blank_lines += 1;
+                continue;
+            }
+            if line_indent <= parent_indent {
+                break;
+            }
+            match (indent, style) {
+                // Folding has other rules for lines that are indented deeper.
+                (Some(indent), BlockStyle::Folded) if indent != line_indent => return None,
+                (Some(indent), _) if indent > line_indent => return None,
+                (None, _) => self.sink.line_breaks(blank_lines),
+                (_, BlockStyle::Literal) => self.sink.line_breaks(blank_lines + 1),
+                (_, BlockStyle::Folded) => fold_line(blank_lines, self.sink)?,
+            }
+            let indent = *indent.get_or_insert(line_indent);
+            blank_lines = 0;
+            self.sink.text_piece(&line[indent..])?;
+            self.lines.advance_past(line);
+        }
+        // Without any text, the rules for trailing line ends differ.
+        indent?;
+        match chomping {
+            "" => self.sink.line_breaks(1),
+            "-" => {}
+            "+" => self.sink.line_breaks(blank_lines + 1),
+            _ => return None,
+        }
+        self.sink.end_text()
+    }
 }
 
 /// Returns true if a line certainly continues an unquoted scalar and does not end it.
@@ -249,54 +277,4 @@ fn ends_scalar(bytes: &[u8], index: usize) -> bool {
 enum BlockStyle {
     Literal,
     Folded,
-}
-
-/// Parses a block scalar; the lines of a folded one all have the same indentation.
-///
-/// `chomping` is the text after `|` or `>`: nothing, `-` or `+`.
-fn parse_block_scalar<'a>(
-    lines: &mut Lines<'a>,
-    style: BlockStyle,
-    chomping: &str,
-    parent_indent: usize,
-    sink: &mut impl EventSink<'a>,
-) -> Option<()> {
-    let mut indent = None;
-    let mut blank_lines = 0;
-    while let Some(line) = lines.peek() {
-        let line_indent = indent_of(line);
-        if line_indent == line.len() {
-            // Spaces in a blank line belong to the text if they exceed the indentation.
-            if !line.is_empty() && indent.is_none_or(|indent| line.len() > indent) {
-                return None;
-            }
-            lines.advance_past(line);
-            blank_lines += 1;
-            continue;
-        }
-        if line_indent <= parent_indent {
-            break;
-        }
-        match (indent, style) {
-            // Folding has other rules for lines that are indented deeper.
-            (Some(indent), BlockStyle::Folded) if indent != line_indent => return None,
-            (Some(indent), _) if indent > line_indent => return None,
-            (None, _) => sink.line_breaks(blank_lines),
-            (_, BlockStyle::Literal) => sink.line_breaks(blank_lines + 1),
-            (_, BlockStyle::Folded) => fold_line(blank_lines, sink)?,
-        }
-        let indent = *indent.get_or_insert(line_indent);
-        blank_lines = 0;
-        sink.text_piece(&line[indent..])?;
-        lines.advance_past(line);
-    }
-    // Without any text, the rules for trailing line ends differ.
-    indent?;
-    match chomping {
-        "" => sink.line_breaks(1),
-        "-" => {}
-        "+" => sink.line_breaks(blank_lines + 1),
-        _ => return None,
-    }
-    sink.end_text()
 }
