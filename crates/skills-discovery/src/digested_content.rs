@@ -112,6 +112,13 @@ impl DigestCache {
         self.hits
     }
 
+    /// Returns the cached digest of a file, which counts as a hit.
+    fn hit(&mut self, stamp: FileStamp) -> Option<[u8; 32]> {
+        let digest = self.get(stamp);
+        self.hits += usize::from(digest.is_some());
+        digest
+    }
+
     /// Caches a digest, if a change of the file will change its stamp.
     fn insert_unless_racy(&mut self, stamp: FileStamp, digest: [u8; 32]) {
         // Elsewhere a stamp has no change time, and programs can set the time of modification back.
@@ -142,47 +149,6 @@ impl DigestCache {
             self.previous = std::mem::take(&mut self.files);
         }
         self.files.insert(stamp, digest);
-    }
-}
-
-/// A cache of the digests of files, owned or shared.
-trait FileDigests {
-    fn cached(&mut self, stamp: FileStamp) -> Option<[u8; 32]>;
-    fn store(&mut self, stamp: FileStamp, digest: [u8; 32]);
-
-    /// Returns the digest of an open file, which is read unless its digest is cached.
-    fn digest_file(&mut self, file: &File, stamp: FileStamp) -> Result<[u8; 32], DiscoveryError> {
-        if let Some(digest) = self.cached(stamp) {
-            return Ok(digest);
-        }
-        let digest = hash_file(file, stamp.bytes(), |_| Ok(()))?;
-        self.store(stamp, digest);
-        Ok(digest)
-    }
-}
-
-impl FileDigests for DigestCache {
-    fn cached(&mut self, stamp: FileStamp) -> Option<[u8; 32]> {
-        let digest = self.get(stamp);
-        self.hits += usize::from(digest.is_some());
-        digest
-    }
-
-    fn store(&mut self, stamp: FileStamp, digest: [u8; 32]) {
-        self.insert_unless_racy(stamp, digest);
-    }
-}
-
-/// Locked for each access only, so that threads read files at the same time.
-impl FileDigests for &Mutex<DigestCache> {
-    fn cached(&mut self, stamp: FileStamp) -> Option<[u8; 32]> {
-        let mut cache = self.lock().unwrap_or_else(PoisonError::into_inner);
-        cache.cached(stamp)
-    }
-
-    fn store(&mut self, stamp: FileStamp, digest: [u8; 32]) {
-        let mut cache = self.lock().unwrap_or_else(PoisonError::into_inner);
-        cache.store(stamp, digest);
     }
 }
 
@@ -230,7 +196,8 @@ impl SkillFiles {
         scan_start: ScanStart,
         max_bytes: u64,
     ) -> Result<DigestedContent, DiscoveryError> {
-        self.digest_with_stamps(cache, scan_start, max_bytes, &mut ContentStamps::new())
+        let stamps = &mut ContentStamps::new();
+        self.digest_with_stamps(scan_start, max_bytes, stamps, |use_cache| use_cache(cache))
     }
 
     /// Computes the content digest as [`digested_content`](Self::digested_content) does, with a
@@ -241,15 +208,19 @@ impl SkillFiles {
         scan_start: ScanStart,
         stamps: &mut ContentStamps,
     ) -> Result<DigestedContent, DiscoveryError> {
-        self.digest_with_stamps(&mut { cache }, scan_start, MAX_BYTES, stamps)
+        // Locked for each access only, so that threads read files at the same time.
+        self.digest_with_stamps(scan_start, MAX_BYTES, stamps, |use_cache| {
+            use_cache(&mut cache.lock().unwrap_or_else(PoisonError::into_inner))
+        })
     }
 
+    /// Computes the content digest; `access` calls a function with the cache.
     fn digest_with_stamps(
         &self,
-        cache: &mut impl FileDigests,
         scan_start: ScanStart,
         max_bytes: u64,
         stamps: &mut ContentStamps,
+        mut access: impl FnMut(&mut dyn FnMut(&mut DigestCache)),
     ) -> Result<DigestedContent, DiscoveryError> {
         let tree = SkillTree::scan_stamped(self.directory(), scan_start, stamps)?;
         let mut budget = ByteBudget(max_bytes);
@@ -269,7 +240,15 @@ impl SkillFiles {
                 is_executable: is_executable(&file)?,
                 is_link: false,
             });
-            cache.digest_file(&file, stamp.with_scan_start(scan_start))
+            let stamp = stamp.with_scan_start(scan_start);
+            let mut cached = None;
+            access(&mut |cache| cached = cache.hit(stamp));
+            if let Some(digest) = cached {
+                return Ok(digest);
+            }
+            let digest = hash_file(&file, stamp.bytes(), |_| Ok(()))?;
+            access(&mut |cache| cache.insert_unless_racy(stamp, digest));
+            Ok(digest)
         })?;
         let links = tree
             .entries

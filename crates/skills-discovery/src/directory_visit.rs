@@ -18,7 +18,8 @@ use crate::pending_dir::PendingDir;
 use crate::read_dir::{DirEntry, for_each_entry};
 use crate::skill_location::SkillLocation;
 use crate::{
-    Entry, EntryWarning, FileStamp, Root, SKILL_FILE, ScanLimits, SkipReason, Skipped, StampSet,
+    Entry, EntryWarning, FileStamp, Root, SKILL_FILE, ScanLimits, SearchDepth, SkipReason, Skipped,
+    StampSet,
 };
 use skill_file::{OpenedSkillFile, qualify_name, read_metadata, resolve_name};
 
@@ -73,10 +74,6 @@ impl VisitResult {
     fn skip(&mut self, path: impl Into<PathBuf>, reason: SkipReason) {
         self.skipped.push(Skipped::new(path, reason));
     }
-
-    fn add_stamp(&mut self, path: impl Into<PathBuf>, stamp: Option<FileStamp>) {
-        self.stamps.push(path, stamp);
-    }
 }
 
 /// A subdirectory or symlink of a visited directory.
@@ -109,7 +106,7 @@ impl Visitor<'_> {
     pub(crate) fn visit(&self, dir: &PendingDir, listing: Listing) -> VisitResult {
         let mut result = VisitResult::default();
         if let Err(error) = self.try_visit(dir, listing, &mut result) {
-            result.add_stamp(&*dir.canonical_path, self.stamp_path(&dir.canonical_path));
+            result.stamps.add_at(&*dir.canonical_path, self.scan_start);
             result.skip(&*dir.canonical_path, SkipReason::unreadable(error));
         }
         result
@@ -121,7 +118,7 @@ impl Visitor<'_> {
         listing: Listing,
         result: &mut VisitResult,
     ) -> Result<(), DiscoveryError> {
-        let may_be_skill = dir.depth > 0 || !self.root.is_children_only();
+        let may_be_skill = dir.depth > 0 || self.root.depth != SearchDepth::Children;
         // Nearly every skill file is named `SKILL.md`. Opening that name first means that the
         // directory of a skill need not be opened or listed at all.
         let presence = if may_be_skill {
@@ -135,11 +132,8 @@ impl Visitor<'_> {
         let handle = dir.open()?;
         // The stamp is that of the handle that is listed, and taken before: an entry that is added
         // meanwhile changes the stamp.
-        let stamp = handle
-            .dir_metadata()
-            .ok()
-            .map(|metadata| FileStamp::from_metadata(&metadata).with_scan_start(self.scan_start));
-        result.add_stamp(&*dir.canonical_path, stamp);
+        let stamp = FileStamp::from_directory(&handle, self.scan_start);
+        result.stamps.push(&*dir.canonical_path, stamp);
         let entries = self.sorted_entries(&handle, dir.depth, result)?;
         if may_be_skill {
             let presence = self.load_misspelled(dir, &handle, &entries, result);
@@ -201,10 +195,6 @@ impl Visitor<'_> {
             // Without a free file descriptor the shared handle has to do.
             work(own.as_ref().map_or(root, |(_, handle)| handle))
         })
-    }
-
-    fn stamp_path(&self, path: &Path) -> Option<FileStamp> {
-        FileStamp::from_path(path).map(|stamp| stamp.with_scan_start(self.scan_start))
     }
 
     /// Returns the entries of a directory, sorted by name, at most as many as the entry limit.
@@ -274,7 +264,7 @@ impl Visitor<'_> {
             }
             Err(error) => {
                 let path = dir.canonical_path.join(name);
-                result.add_stamp(path.clone(), self.stamp_path(&path));
+                result.stamps.add_at(path.clone(), self.scan_start);
                 let reason = if error.kind() == DiscoveryErrorKind::NotFound {
                     SkipReason::BrokenSymlink
                 } else {
@@ -309,22 +299,20 @@ impl Visitor<'_> {
         // The namespace comes from files outside of the skill, so it is looked up only for skills
         // that are read.
         let (namespace, below_plugin) = self.namespaces.for_skill(dir).unzip();
-        let (declared_name, metadata) = read_metadata(
-            &mut file,
-            stamp.bytes(),
-            self.root.reading_rules(),
-            below_plugin,
-        )?;
+        let (declared_name, metadata) =
+            read_metadata(&mut file, stamp.bytes(), self.root.reading, below_plugin)?;
         let mut warnings = Vec::new();
         let name = resolve_name(
             declared_name,
             &dir.canonical_path,
-            self.root.reading_rules().name,
+            self.root.reading.name,
             &mut warnings,
         )
         .and_then(|name| qualify_name(namespace.as_deref(), name));
         let Some(name) = name else {
-            result.add_stamp(dir.canonical_path.join(file_name), Some(stamp));
+            result
+                .stamps
+                .push(dir.canonical_path.join(file_name), Some(stamp));
             // Its stamp was recorded, since an edit of the file may give it a name.
             result.skip(&*dir.canonical_path, SkipReason::InvalidName);
             return Ok(None);
@@ -348,7 +336,7 @@ impl Visitor<'_> {
                 directory: Arc::clone(&dir.canonical_path),
                 misspelled_name: (file_name != SKILL_FILE).then(|| file_name.into()),
                 linked_path,
-                reading: self.root.reading_rules(),
+                reading: self.root.reading,
             },
             scope: self.root.scope(),
             root: Arc::clone(&self.root_path),

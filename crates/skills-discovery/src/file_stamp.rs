@@ -4,7 +4,7 @@ use std::hash::{Hash, Hasher};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 #[cfg(feature = "fs")]
-use cap_std::fs::Metadata;
+use cap_std::fs::{Dir, Metadata};
 
 /// The metadata of a file or directory that changes when it is written: device, inode, size, and
 /// the times of modification and change.
@@ -163,6 +163,12 @@ impl FileStamp {
     pub(crate) fn from_path(path: &std::path::Path) -> Option<Self> {
         let metadata = path.metadata().ok()?;
         Some(Self::from_metadata(&Metadata::from_just_metadata(metadata)))
+    }
+
+    /// Returns the stamp of an open directory, for a scan that began at `scan_start`.
+    pub(crate) fn from_directory(handle: &Dir, scan_start: ScanStart) -> Option<Self> {
+        let metadata = handle.dir_metadata().ok()?;
+        Some(Self::from_metadata(&metadata).with_scan_start(scan_start))
     }
 
     /// Creates the stamp of an open file from its metadata. It is equal to the stamp of a listing

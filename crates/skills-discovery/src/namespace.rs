@@ -34,7 +34,7 @@ pub(crate) struct PluginNamespaces<'a> {
 impl<'a> PluginNamespaces<'a> {
     pub(crate) fn new(root: &'a Root) -> Self {
         Self {
-            policy: root.namespace_policy(),
+            policy: &root.namespace,
             root: root.path(),
             cached: Mutex::default(),
         }

@@ -26,15 +26,15 @@ use crate::ScanLimits;
 pub struct Root {
     path: PathBuf,
     scope: Scope,
-    dir_symlinks: DirSymlinks,
-    skill_file_symlinks: SkillFileSymlinks,
-    depth: SearchDepth,
+    pub(crate) dir_symlinks: DirSymlinks,
+    pub(crate) skill_file_symlinks: SkillFileSymlinks,
+    pub(crate) depth: SearchDepth,
     nested: NestedSkills,
-    hidden: HiddenDirectories,
-    reading: ReadingRules,
+    pub(crate) hidden: HiddenDirectories,
+    pub(crate) reading: ReadingRules,
     limits: Option<ScanLimits>,
     trust: Trust,
-    namespace: Namespace,
+    pub(crate) namespace: Namespace,
 }
 
 impl Root {
@@ -147,22 +147,6 @@ impl Root {
         self.trust == Trust::Trusted
     }
 
-    pub(crate) fn symlink_policy(&self) -> DirSymlinks {
-        self.dir_symlinks
-    }
-
-    pub(crate) fn skill_file_symlink_policy(&self) -> SkillFileSymlinks {
-        self.skill_file_symlinks
-    }
-
-    pub(crate) fn searches_hidden(&self) -> bool {
-        self.hidden == HiddenDirectories::Search
-    }
-
-    pub(crate) fn reading_rules(&self) -> ReadingRules {
-        self.reading
-    }
-
     /// Returns the limits of the root, or else those of the scan.
     pub(crate) fn limits_or<'a>(&'a self, limits: &'a ScanLimits) -> &'a ScanLimits {
         self.limits.as_ref().unwrap_or(limits)
@@ -172,10 +156,6 @@ impl Root {
         self.nested == NestedSkills::Search
     }
 
-    pub(crate) fn is_children_only(&self) -> bool {
-        self.depth == SearchDepth::Children
-    }
-
     /// Returns the maximum depth of a skill within the limits of the scan.
     pub(crate) fn max_depth(&self, limits: &ScanLimits) -> usize {
         match self.depth {
@@ -183,10 +163,6 @@ impl Root {
             SearchDepth::OneLevel | SearchDepth::Children => limits.max_depth.min(1),
             SearchDepth::Unlimited => usize::MAX,
         }
-    }
-
-    pub(crate) fn namespace_policy(&self) -> &Namespace {
-        &self.namespace
     }
 }
 

@@ -6,6 +6,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use cap_std::fs::{Dir, Metadata, ReadDir};
+use percent_encoding::percent_decode_str;
 use skills_manifest::{
     Document, Link, MAX_FILE_BYTES, OpenAiMetadata, OpenAiWarning, Outline, ReadingRules,
     is_invisible,
@@ -251,8 +252,8 @@ impl SkillFiles {
     fn has_link_target(&self, target: &str) -> bool {
         let path = target.trim_end_matches('/');
         // Authors write a space as it is or as `%20`, and a name may contain a real `%`.
-        let decoded = percent_decode(path);
-        [path, decoded.as_str()]
+        let decoded = percent_decode_str(path).decode_utf8_lossy();
+        [path, &*decoded]
             .iter()
             .any(|path| self.directory.metadata(path).is_ok())
     }
@@ -464,29 +465,6 @@ fn read_file(directory: &Dir, path: &Path, max_bytes: u64) -> Result<Vec<u8>, Di
     let mut bytes = Vec::with_capacity(size.saturating_add(1).min(length));
     fill_buffer(&mut file, &mut bytes, length)?;
     Ok(bytes)
-}
-
-/// Decodes `%20` and other escapes of URLs. A `%` without two hexadecimal digits stays.
-fn percent_decode(path: &str) -> String {
-    let mut bytes = Vec::with_capacity(path.len());
-    let mut rest = path.as_bytes();
-    while let Some((first, tail)) = rest.split_first() {
-        let code = tail
-            .get(..2)
-            .filter(|_| *first == b'%')
-            .and_then(|digits| std::str::from_utf8(digits).ok());
-        match code.and_then(|digits| u8::from_str_radix(digits, 16).ok()) {
-            Some(byte) => {
-                bytes.push(byte);
-                rest = &tail[2..];
-            }
-            None => {
-                bytes.push(*first);
-                rest = tail;
-            }
-        }
-    }
-    String::from_utf8_lossy(&bytes).into_owned()
 }
 
 /// Whether a listing includes the skill file.

@@ -17,7 +17,8 @@ use crate::pending_dir::{PendingDir, WalkBase};
 use crate::read_dir::is_never_searched;
 use crate::walk_path::WalkPath;
 use crate::{
-    Catalog, DirSymlinks, Discovery, Entry, Namespace, Root, SkipReason, Skipped, parallel,
+    Catalog, DirSymlinks, Discovery, Entry, HiddenDirectories, Namespace, Root, SkipReason,
+    Skipped, parallel,
 };
 
 /// The number of directories that are visited before the limits are checked again.
@@ -115,10 +116,10 @@ impl Walk<'_> {
                 previous
                     .get(directory)
                     .copied()
-                    .filter(|_| *root.namespace_policy() != Namespace::FromManifests)
+                    .filter(|_| root.namespace != Namespace::FromManifests)
             },
         };
-        self.walk_levels(&visitor, handle, &path);
+        self.walk_levels(&visitor, handle);
         Visitor::close_thread_handle();
         self.output
             .stamps
@@ -156,7 +157,8 @@ impl Walk<'_> {
     }
 
     /// Visits the directories of a root, level by level.
-    fn walk_levels(&mut self, visitor: &Visitor<'_>, handle: Dir, root_path: &Path) {
+    fn walk_levels(&mut self, visitor: &Visitor<'_>, handle: Dir) {
+        let root_path = visitor.canonical_root.as_path();
         let base = WalkBase {
             path: root_path.to_owned(),
             handle: Some(handle),
@@ -165,7 +167,7 @@ impl Walk<'_> {
         let mut level = vec![PendingDir::from_base(Arc::new(base), 0)];
         let mut usage = RootUsage::default();
         while !level.is_empty() {
-            let dirs = self.claim_directories(visitor, root_path, level, &mut usage);
+            let dirs = self.claim_directories(visitor, level, &mut usage);
             level = Vec::new();
             // In batches, so that a limit also bounds the work, not only the result.
             for batch in dirs.chunks(BATCH_DIRECTORIES) {
@@ -181,7 +183,7 @@ impl Walk<'_> {
                 // Results are absorbed in the order of the directories, so that the catalog does
                 // not depend on the number of threads.
                 for (dir, result) in batch.iter().zip(results) {
-                    level.extend(self.absorb(visitor.root, root_path, dir, result, &mut usage));
+                    level.extend(self.absorb(visitor, dir, result, &mut usage));
                 }
             }
         }
@@ -191,7 +193,6 @@ impl Walk<'_> {
     fn claim_directories(
         &mut self,
         visitor: &Visitor<'_>,
-        root_path: &Path,
         level: Vec<PendingDir>,
         usage: &mut RootUsage,
     ) -> Vec<PendingDir> {
@@ -200,7 +201,10 @@ impl Walk<'_> {
         for dir in level {
             // Breadth-first, so the limit drops the deepest directories.
             if usage.directories == limit {
-                self.skip(root_path, SkipReason::TooManyDirectories { limit });
+                self.skip(
+                    &visitor.canonical_root,
+                    SkipReason::TooManyDirectories { limit },
+                );
                 break;
             }
             if self.visited.insert(Arc::clone(&dir.canonical_path)) {
@@ -216,8 +220,7 @@ impl Walk<'_> {
     /// Adds the result of a visit to the output, and returns the directories to visit next.
     fn absorb(
         &mut self,
-        root: &Root,
-        root_path: &Path,
+        visitor: &Visitor<'_>,
         dir: &PendingDir,
         result: VisitResult,
         usage: &mut RootUsage,
@@ -241,8 +244,8 @@ impl Walk<'_> {
         }
         self.output.skipped.extend(skipped);
         self.output.stamps.append(stamps);
-        if self.use_entries(root, root_path, listed_entries, usage) {
-            self.child_directories(root, root_path, dir, &children)
+        if self.use_entries(visitor, listed_entries, usage) {
+            self.child_directories(visitor, dir, &children)
         } else {
             Vec::new()
         }
@@ -251,19 +254,21 @@ impl Walk<'_> {
     /// Counts the entries of a directory, and returns whether its children may be visited.
     fn use_entries(
         &mut self,
-        root: &Root,
-        root_path: &Path,
+        visitor: &Visitor<'_>,
         listed_entries: usize,
         usage: &mut RootUsage,
     ) -> bool {
-        let limit = root.limits_or(&self.discovery.limits).max_entries;
+        let limit = visitor.limits.max_entries;
         let before = usage.entries;
         usage.entries = usage.entries.saturating_add(listed_entries);
         if usage.entries <= limit {
             return true;
         }
         if before <= limit {
-            self.skip(root_path, SkipReason::TooManyEntries { limit });
+            self.skip(
+                &visitor.canonical_root,
+                SkipReason::TooManyEntries { limit },
+            );
         }
         // If the first directory exceeds the limit alone, the visit has kept its first entries by
         // name. A later directory is dropped as a whole.
@@ -273,25 +278,23 @@ impl Walk<'_> {
     /// Returns the children of a directory to visit, in order.
     fn child_directories(
         &mut self,
-        root: &Root,
-        root_path: &Path,
+        visitor: &Visitor<'_>,
         dir: &PendingDir,
         children: &[Child],
     ) -> Vec<PendingDir> {
-        let enter = |child| self.enter_child(root, root_path, dir, child);
+        let enter = |child| self.enter_child(visitor, dir, child);
         children.iter().filter_map(enter).collect()
     }
 
     /// Returns a child as a directory to visit. If it is not entered, the reason is recorded.
     fn enter_child(
         &mut self,
-        root: &Root,
-        root_path: &Path,
+        visitor: &Visitor<'_>,
         dir: &PendingDir,
         child: &Child,
     ) -> Option<PendingDir> {
         let name = Path::new(&child.name);
-        let reason = self.skip_reason(root, name, dir.depth);
+        let reason = skip_reason(visitor, name, dir.depth);
         if !child.is_symlink && reason.is_none() {
             return Some(dir.child(name));
         }
@@ -304,26 +307,9 @@ impl Walk<'_> {
                 None
             }
             None => {
-                let base = self.resolve_symlink(root, root_path, dir, path)?;
+                let base = self.resolve_symlink(visitor, dir, path)?;
                 Some(PendingDir::from_base(Arc::new(base), dir.depth + 1))
             }
-        }
-    }
-
-    /// Returns why a directory of this name, in a directory of this depth, is not entered.
-    fn skip_reason(&self, root: &Root, name: &Path, depth: usize) -> Option<SkipReason> {
-        let Some(name) = name.to_str().filter(|name| is_printable(name)) else {
-            return Some(SkipReason::Unprintable);
-        };
-        let limit = root.max_depth(root.limits_or(&self.discovery.limits));
-        if name.starts_with('.') && (is_never_searched(name) || !root.searches_hidden()) {
-            Some(SkipReason::Hidden)
-        } else if name == "node_modules" {
-            Some(SkipReason::Vendored)
-        } else if depth >= limit {
-            Some(SkipReason::TooDeep { limit })
-        } else {
-            None
         }
     }
 
@@ -331,8 +317,7 @@ impl Walk<'_> {
     /// a file, the reason is recorded.
     fn resolve_symlink(
         &mut self,
-        root: &Root,
-        root_path: &Path,
+        visitor: &Visitor<'_>,
         dir: &PendingDir,
         link: PathBuf,
     ) -> Option<WalkBase> {
@@ -349,7 +334,7 @@ impl Walk<'_> {
             self.skip(link, SkipReason::BrokenSymlink);
             return None;
         };
-        if let Some(reason) = symlink_skip_reason(root, root_path, &target) {
+        if let Some(reason) = symlink_skip_reason(visitor, &target) {
             self.skip(link, reason);
             return None;
         }
@@ -363,14 +348,34 @@ impl Walk<'_> {
     }
 }
 
+/// Returns why a directory of this name, in a directory of this depth, is not entered.
+fn skip_reason(visitor: &Visitor<'_>, name: &Path, depth: usize) -> Option<SkipReason> {
+    let Some(name) = name.to_str().filter(|name| is_printable(name)) else {
+        return Some(SkipReason::Unprintable);
+    };
+    let root = visitor.root;
+    let limit = root.max_depth(visitor.limits);
+    if name.starts_with('.') && (is_never_searched(name) || root.hidden == HiddenDirectories::Skip)
+    {
+        Some(SkipReason::Hidden)
+    } else if name == "node_modules" {
+        Some(SkipReason::Vendored)
+    } else if depth >= limit {
+        Some(SkipReason::TooDeep { limit })
+    } else {
+        None
+    }
+}
+
 /// Returns why a symlink to the directory `target` is not followed.
-fn symlink_skip_reason(root: &Root, root_path: &Path, target: &Path) -> Option<SkipReason> {
+fn symlink_skip_reason(visitor: &Visitor<'_>, target: &Path) -> Option<SkipReason> {
+    let symlinks = visitor.root.dir_symlinks;
     // The name of the link is printable, but that of its target may contain anything, and the
     // target becomes the directory of the skill.
     if !target.to_str().is_some_and(is_printable) {
         return Some(SkipReason::Unprintable);
     }
-    if root.symlink_policy() == DirSymlinks::Ignore {
+    if symlinks == DirSymlinks::Ignore {
         return Some(SkipReason::SymlinkIgnored);
     }
     // `/` has one component, and `/usr` two. A scan of these would use up the limits of the root,
@@ -378,7 +383,7 @@ fn symlink_skip_reason(root: &Root, root_path: &Path, target: &Path) -> Option<S
     if target.components().count() <= 2 {
         return Some(SkipReason::SymlinkTooBroad);
     }
-    if root.symlink_policy() == DirSymlinks::WithinRoot && !target.starts_with(root_path) {
+    if symlinks == DirSymlinks::WithinRoot && !target.starts_with(&visitor.canonical_root) {
         return Some(SkipReason::SymlinkLeavesRoot);
     }
     None

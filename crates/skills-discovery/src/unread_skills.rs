@@ -220,10 +220,7 @@ impl Search {
         if self.left.load(Ordering::Relaxed) == 0 {
             return None;
         }
-        let stamp = handle
-            .dir_metadata()
-            .ok()
-            .map(|metadata| FileStamp::from_metadata(&metadata));
+        let stamp = FileStamp::from_directory(handle, self.scan_start);
         let take_one = |left: usize| left.checked_sub(1);
         let mut entries = Vec::new();
         // A directory that cannot be listed hides nothing that a scan could read.
@@ -241,7 +238,7 @@ impl Search {
         });
         Some(Listing {
             entries,
-            stamp: stamp.map(|stamp| stamp.with_scan_start(self.scan_start)),
+            stamp,
             has_reached_limit: self.left.load(Ordering::Relaxed) == 0,
         })
     }

@@ -32,12 +32,6 @@ pub(super) struct SkillTree {
     entry_count: usize,
 }
 
-/// Where a scan records the stamps of the directories that it lists.
-struct DirectoryStamps<'a> {
-    scan_start: ScanStart,
-    stamps: &'a mut ContentStamps,
-}
-
 impl SkillTree {
     pub(super) fn scan(handle: &Dir) -> Result<Self, DiscoveryError> {
         Self::scan_stamped(handle, ScanStart::now(), &mut ContentStamps::new())
@@ -49,24 +43,26 @@ impl SkillTree {
         stamps: &mut ContentStamps,
     ) -> Result<Self, DiscoveryError> {
         let mut tree = Self::default();
-        let mut stamps = DirectoryStamps { scan_start, stamps };
-        tree.collect(handle, Path::new(""), 0, &mut stamps)?;
+        tree.collect(handle, Path::new(""), 0, &mut |path, handle| {
+            let stamp = FileStamp::from_directory(handle, scan_start);
+            stamps.push((path.to_owned(), stamp));
+        })?;
         // The order of the file system must not change the digest.
         tree.entries.sort();
         tree.generated_directories.sort();
         Ok(tree)
     }
 
-    /// Adds the entries of a directory. Symlinks are recorded but not followed, so that the
-    /// recursion ends.
+    /// Adds the entries of a directory, after a call of `before_listing`. Symlinks are recorded but
+    /// not followed, so that the recursion ends.
     fn collect(
         &mut self,
         handle: &Dir,
         below: &Path,
         depth: usize,
-        stamps: &mut DirectoryStamps<'_>,
+        before_listing: &mut dyn FnMut(&Path, &Dir),
     ) -> Result<(), DiscoveryError> {
-        stamps.add(handle, below);
+        before_listing(below, handle);
         if depth > MAX_DEPTH {
             return Err(Repr::TooManyEntries {
                 what: "directory levels",
@@ -98,7 +94,7 @@ impl SkillTree {
             // and to ignore them would leave them out of the approval.
             if file_type.is_dir() {
                 self.directories.push(path.clone());
-                self.collect(&entry.open_dir()?, &path, depth + 1, stamps)?;
+                self.collect(&entry.open_dir()?, &path, depth + 1, before_listing)?;
             } else if file_type.is_symlink() {
                 let link = handle.read_link_contents(&name)?;
                 self.entries.push((path, Some(link)));
@@ -109,16 +105,5 @@ impl SkillTree {
             }
         }
         Ok(())
-    }
-}
-
-impl DirectoryStamps<'_> {
-    /// Adds the stamp of a directory, before it is listed.
-    fn add(&mut self, handle: &Dir, path: &Path) {
-        let stamp = handle
-            .dir_metadata()
-            .ok()
-            .map(|metadata| FileStamp::from_metadata(&metadata).with_scan_start(self.scan_start));
-        self.stamps.push((path.to_owned(), stamp));
     }
 }

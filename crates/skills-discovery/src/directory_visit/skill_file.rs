@@ -86,7 +86,7 @@ impl Visitor<'_> {
         let target = dir.canonical_path.join(name).canonicalize()?;
         // The handle rejects every absolute symlink, also one whose target is inside.
         let is_allowed = target.starts_with(&*dir.canonical_path)
-            || match self.root.skill_file_symlink_policy() {
+            || match self.root.skill_file_symlinks {
                 SkillFileSymlinks::WithinSkill => false,
                 SkillFileSymlinks::WithinRoot => target.starts_with(&self.canonical_root),
                 SkillFileSymlinks::Follow => true,
