@@ -245,7 +245,8 @@ impl Walk<'_> {
         self.output.skipped.extend(skipped);
         self.output.stamps.append(stamps);
         if self.use_entries(visitor, listed_entries, usage) {
-            self.child_directories(visitor, dir, &children)
+            let enter = |child: &Child| self.enter_child(visitor, dir, child);
+            children.iter().filter_map(enter).collect()
         } else {
             Vec::new()
         }
@@ -273,17 +274,6 @@ impl Walk<'_> {
         // If the first directory exceeds the limit alone, the visit has kept its first entries by
         // name. A later directory is dropped as a whole.
         before == 0
-    }
-
-    /// Returns the children of a directory to visit, in order.
-    fn child_directories(
-        &mut self,
-        visitor: &Visitor<'_>,
-        dir: &PendingDir,
-        children: &[Child],
-    ) -> Vec<PendingDir> {
-        let enter = |child| self.enter_child(visitor, dir, child);
-        children.iter().filter_map(enter).collect()
     }
 
     /// Returns a child as a directory to visit. If it is not entered, the reason is recorded.

@@ -81,7 +81,7 @@ fn imported_stems(scripts: &[ScriptText<'_>]) -> HashMap<String, HashSet<usize>>
         let stems = match Language::of(script.file) {
             Language::Python => python_imports(script.text),
             Language::JavaScript => javascript_imports(script.text),
-            Language::Shell => shell_imports(script.text),
+            Language::Shell => script.text.lines().filter_map(shell_import).collect(),
         };
         for stem in stems {
             found.entry(stem).or_default().insert(index);
@@ -112,10 +112,6 @@ fn javascript_imports(text: &str) -> Vec<String> {
         _ => None,
     });
     texts.collect()
-}
-
-fn shell_imports(text: &str) -> Vec<String> {
-    text.lines().filter_map(shell_import).collect()
 }
 
 fn shell_import(line: &str) -> Option<String> {
