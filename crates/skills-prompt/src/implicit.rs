@@ -122,7 +122,7 @@ impl ImplicitIndex {
         }
         let mut seen = HashSet::new();
         let uses = walker.uses.into_iter().filter_map(|file| {
-            let path = self.resolve_symlinks(&file.path);
+            let path = resolve_symlinks(&self.symlinks, &file.path);
             let entry = match file.kind {
                 UseKind::ReadDocument => self.skill_of_document(&path)?,
                 UseKind::RunScript => self.skill_of_script(&path)?,
@@ -161,11 +161,6 @@ impl ImplicitIndex {
         self.directories
             .get(directory)
             .and_then(|index| self.catalog.entries().get(*index))
-    }
-
-    /// Replaces the symlinks that the scan followed by their targets.
-    fn resolve_symlinks(&self, path: &Path) -> PathBuf {
-        resolve_symlinks(&self.symlinks, path)
     }
 }
 
