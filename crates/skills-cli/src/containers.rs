@@ -1,36 +1,21 @@
 //! The sandbox of programs, and containers.
 
-use clap::ValueEnum;
-use clap::builder::PossibleValue;
+use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use skills_runtime::{Builder, SandboxChoice};
 
 use crate::context::Context;
 
-/// The sandbox of `--sandbox`.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct SandboxArg(pub(crate) SandboxChoice);
-
-const ARGUMENTS: [SandboxArg; 4] = [
-    SandboxArg(SandboxChoice::Auto),
-    SandboxArg(SandboxChoice::Native),
-    SandboxArg(SandboxChoice::Wasm),
-    SandboxArg(SandboxChoice::Container),
-];
-
-impl ValueEnum for SandboxArg {
-    fn value_variants<'a>() -> &'a [Self] {
-        &ARGUMENTS
-    }
-
-    fn to_possible_value(&self) -> Option<PossibleValue> {
-        let help = match self.0 {
+/// Returns the parser of `--sandbox`.
+pub(crate) fn sandbox_parser() -> impl TypedValueParser<Value = SandboxChoice> {
+    let values = SandboxChoice::ALL.map(|choice| {
+        PossibleValue::new(choice.as_str()).help(match choice {
             SandboxChoice::Native => "Of the operating system, for scripts and commands",
             SandboxChoice::Wasm => "Of WebAssembly, for modules",
             SandboxChoice::Container => "A container of Docker or Podman, for scripts and commands",
             _ => "Of WebAssembly for modules, else of the operating system",
-        };
-        Some(PossibleValue::new(self.0.as_str()).help(help))
-    }
+        })
+    });
+    PossibleValuesParser::new(values).try_map(|word| word.parse())
 }
 
 /// Configures the sandbox of the settings, and the backend for containers.
@@ -72,9 +57,8 @@ mod engine {
     use crate::context::Context;
     use crate::error::CommandError;
     use crate::process_environment::Environment;
+    use crate::settings::ENGINE_VARIABLE;
 
-    /// The variable by which clients of Docker find the engine; only `unix://` is used.
-    const ENGINE_VARIABLE: &str = "DOCKER_HOST";
     /// Where Podman of root and Docker listen.
     const SYSTEM_SOCKETS: [&str; 2] = ["/run/podman/podman.sock", "/var/run/docker.sock"];
 

@@ -23,11 +23,9 @@ use crate::interpreters::{self, InterpreterArg};
 use crate::output::{Output, line};
 use crate::process_environment::Environment;
 use crate::selector::parse_selector;
-use crate::settings::Settings;
+use crate::settings::{LEDGER_VARIABLE, Settings};
 use crate::state;
 
-/// The variable that switches the usage ledger off.
-const LEDGER_VARIABLE: &str = "SKILLS_LEDGER";
 /// How many problems of settings are shown: the file of a project that is not trusted must not hide
 /// other messages.
 const MAX_SHOWN_PROBLEMS: usize = 10;

@@ -11,7 +11,6 @@ use crate::error::CommandError;
 use crate::file_mode::has_execute_bit;
 use crate::permission::similar;
 use crate::process_environment::Environment;
-use crate::settings::SettingKey;
 
 /// An interpreter for the scripts of a type.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -126,7 +125,9 @@ pub(crate) fn explain_error(error: anyhow::Error, settings: &[InterpreterArg]) -
     let Some(chosen) = settings.iter().rev().find(names) else {
         return error;
     };
-    let key = SettingKey::of_interpreter(chosen);
+    let skill = chosen.skill.iter();
+    let table: String = skill.map(|skill| format!("skills.{skill}.")).collect();
+    let key = format!("{table}interpreters.{}", chosen.kind.as_str());
     let hint = format!(
         "the setting `{key}` names this path; `skills config show` says in which file, and `skills config set {key} PATH` sets another one for the user"
     );

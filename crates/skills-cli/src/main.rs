@@ -4,15 +4,6 @@
 //! itself handles arguments, roots, output and exit codes. Each command is a module of `commands`
 //! with its arguments. Only the module `process_environment` reads the environment, the home
 //! directory and the working directory.
-//!
-//! | exit code | meaning |
-//! |---|---|
-//! | 0 | success |
-//! | 1 | the skill or the command failed, or what was named was not found |
-//! | 2 | invalid usage, or input that cannot be read or parsed |
-//! | 3 | denied by policy, or no sandbox is available |
-//! | 4 | timeout |
-//! | 130 | interrupted |
 
 mod approver;
 mod async_runtime;
@@ -58,6 +49,7 @@ mod usage_report;
 mod virtual_env;
 #[cfg(feature = "wasm")]
 mod wasm_compiler;
+mod words;
 
 use std::process::ExitCode;
 

@@ -9,13 +9,7 @@ use skills_runtime::packages::{InvalidPackage, ListedPackage};
 use skills_runtime::{CallContext, PackageConfig};
 
 use crate::context::Context;
-use crate::process_environment::Environment;
-use crate::settings::is_index_url;
 
-/// Variables with the URL of an index, as the package managers of the user read them; the first one
-/// counts.
-const PYTHON_INDEX_VARIABLES: [&str; 3] = ["UV_DEFAULT_INDEX", "UV_INDEX_URL", "PIP_INDEX_URL"];
-const NPM_REGISTRY_VARIABLES: [&str; 2] = ["npm_config_registry", "NPM_CONFIG_REGISTRY"];
 /// How often the line is drawn while nothing happens.
 const TICK_INTERVAL: Duration = Duration::from_millis(100);
 
@@ -23,24 +17,15 @@ const TICK_INTERVAL: Duration = Duration::from_millis(100);
 /// a home directory.
 pub(crate) fn package_config(context: &Context) -> anyhow::Result<Option<PackageConfig>> {
     let settings = &context.settings()?.packages;
-    let environment = &context.environment;
-    let Some(store) = environment
-        .environments_dir()
-        .filter(|_| !settings.is_ignored)
-    else {
+    let store = context.environment.environments_dir();
+    let Some(store) = store.filter(|_| !settings.is_ignored) else {
         return Ok(None);
     };
     let config = PackageConfig::new(resolve(&store)).allow_builds(settings.builds);
-    let python_index = settings.python_index.clone();
-    let python_index = python_index.or_else(|| variable(environment, &PYTHON_INDEX_VARIABLES));
-    let config = python_index
-        .into_iter()
-        .fold(config, PackageConfig::python_index);
-    let npm_registry = settings.npm_registry.clone();
-    let npm_registry = npm_registry.or_else(|| variable(environment, &NPM_REGISTRY_VARIABLES));
-    let config = npm_registry
-        .into_iter()
-        .fold(config, PackageConfig::npm_registry);
+    let python_index = settings.python_index.iter();
+    let config = python_index.fold(config, PackageConfig::python_index);
+    let npm_registry = settings.npm_registry.iter();
+    let config = npm_registry.fold(config, PackageConfig::npm_registry);
     let config = settings.hosts.iter().fold(config, PackageConfig::file_host);
     let mut of_skills = settings.of_skills.iter();
     Ok(Some(of_skills.try_fold(
@@ -56,17 +41,6 @@ pub(crate) fn package_config(context: &Context) -> anyhow::Result<Option<Package
 /// Parses a package of the setting `skills.NAME.packages`.
 pub(crate) fn parse_package(text: &str) -> Result<ListedPackage, InvalidPackage> {
     ListedPackage::parse(text, "settings")
-}
-
-/// Returns the value of the first variable that is set to the URL of an index.
-fn variable(environment: &Environment, names: &[&str]) -> Option<String> {
-    let values = names
-        .iter()
-        .filter_map(|name| environment.variable(name)?.to_str());
-    values
-        .filter(|url| is_index_url(url))
-        .map(str::to_owned)
-        .next()
 }
 
 /// Resolves symlinks of the directories that exist: the sandbox compares canonical paths.

@@ -5,10 +5,13 @@ use std::path::{Path, PathBuf};
 use anyhow::Context as _;
 use clap::{Args, ValueEnum};
 use skills_runtime::policy::{Effect, Policy, Rule, RuleSource, Target};
-use skills_runtime::{Builder, ExecutionOptions, OnMissing, ResourceLimits, Secrets, Workspace};
+use skills_runtime::{
+    Builder, ExecutionOptions, OnMissing, ResourceLimits, SandboxChoice, ScriptType, Secrets,
+    Workspace,
+};
 use skills_tools::{HookMode, ProgramOptions};
 
-use crate::containers::SandboxArg;
+use crate::containers::sandbox_parser;
 use crate::context::Context;
 use crate::env_files;
 use crate::error::CommandError;
@@ -18,6 +21,7 @@ use crate::permission::PermissionParser;
 use crate::policy_files::{self, LoadedPolicy};
 use crate::settings::MAX_MIB;
 use crate::state::{self, OwnAccess, PolicyPaths};
+use crate::words::join_words;
 
 /// The working directory of a script.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -47,15 +51,17 @@ pub(crate) struct ProgramArgs {
     pub(crate) cwd: Option<WorkingDirectory>,
 
     /// Run scripts of a type, of one or of all skills, with this interpreter (repeatable)
-    ///
-    /// Types are python, shell, node, deno, ruby and perl. Use it for the Python of a virtual
-    /// environment.
-    #[arg(long, value_name = "[SKILL:]KIND=PATH", value_parser = parse_interpreter)]
+    #[arg(
+        long,
+        value_name = "[SKILL:]KIND=PATH",
+        value_parser = parse_interpreter,
+        long_help = interpreter_help()
+    )]
     pub(crate) interpreter: Vec<InterpreterArg>,
 
     /// Run programs in this sandbox, or not at all [default: of the settings, else auto]
-    #[arg(long, value_enum, value_name = "SANDBOX")]
-    pub(crate) sandbox: Option<SandboxArg>,
+    #[arg(long, value_name = "SANDBOX", value_parser = sandbox_parser())]
+    pub(crate) sandbox: Option<SandboxChoice>,
 
     /// Deadline in seconds, at most 600 [default: 30]
     #[arg(long, value_name = "SECONDS", value_parser = parse_seconds)]
@@ -101,6 +107,14 @@ pub(crate) struct ProgramArgs {
     pub(crate) hooks: bool,
 }
 
+fn interpreter_help() -> String {
+    let types = join_words(&ScriptType::ALL.map(ScriptType::as_str), "and");
+    format!(
+        "Run scripts of a type, of one or of all skills, with this interpreter (repeatable)\n\n\
+         Types are {types}. Use it for the Python of a virtual environment."
+    )
+}
+
 impl ProgramArgs {
     /// Returns the policy of all sources, with `more_rules`.
     pub(crate) fn policy(
@@ -141,7 +155,7 @@ impl ProgramArgs {
         let builder = self
             .sandbox
             .iter()
-            .fold(builder, |builder, choice| builder.sandbox(choice.0));
+            .fold(builder, |builder, choice| builder.sandbox(*choice));
         let builder = if self.ignore_requirements {
             builder.on_missing_requirements(OnMissing::Warn)
         } else {

@@ -9,24 +9,25 @@
 //!                                `--trust-project`, since a project could name its own programs
 //! ```
 
+mod definitions;
 mod keys;
 
 use std::path::{Path, PathBuf};
 
-use skills_runtime::ResourceLimits;
 use skills_runtime::SandboxChoice;
 use skills_runtime::discovery::{ConfigRule, Trust};
 use skills_runtime::policy::RuleSource;
 
-#[cfg(feature = "packages")]
-pub(crate) use self::keys::is_index_url;
-use self::keys::{BaseDirs, FileProblem, FileSettings};
-pub(crate) use self::keys::{HOME_PREFIX, KEYS, MAX_MIB, SettingKey};
+#[cfg(all(feature = "container", target_os = "linux"))]
+pub(crate) use self::definitions::ENGINE_VARIABLE;
+use self::definitions::InProject;
+pub(crate) use self::definitions::{Kind, LEDGER_VARIABLE, MAX_MIB, SETTINGS, TRUSTED_PROJECTS};
+use self::keys::{BaseDirs, FileProblem, FileSettings, Origin, SettingValue};
+pub(crate) use self::keys::{HOME_PREFIX, SettingKey};
 use crate::error::CommandError;
 use crate::interpreters::InterpreterArg;
 use crate::policy_files::read_source_file;
 use crate::process_environment::Environment;
-use crate::selector::parse_selector;
 use crate::state::SettingsPaths;
 
 /// The effective settings.
@@ -120,6 +121,7 @@ impl Settings {
                 (_, Err(error)) => settings.problems.push(format!("{error:#}")),
             }
         }
+        settings.apply_variables(environment);
         Ok(settings)
     }
 
@@ -138,7 +140,7 @@ impl Settings {
     /// Removes what only a user states, also if the project is trusted: whom to trust, and the sandbox.
     fn drop_settings_of_users(&mut self, path: &Path, file: &mut FileSettings) {
         file.values.retain(|(key, _)| {
-            let is_allowed = !key.is_of_user();
+            let is_allowed = !matches!(key.setting.in_project, InProject::NoEffect);
             if !is_allowed {
                 self.problems.push(format!(
                     "{}: `{key}` of a project has no effect",
@@ -153,10 +155,14 @@ impl Settings {
     fn apply(&mut self, path: &Path, file: FileSettings) {
         self.add_problems(file.problems);
         for (key, value) in file.values {
-            self.sources
-                .push((key.to_string(), value.to_string(), path.to_owned()));
-            self.set(path, key, value);
+            self.apply_value(path, &key, value);
         }
+    }
+
+    fn apply_value(&mut self, path: &Path, key: &SettingKey, value: SettingValue) {
+        let source = (key.to_string(), value.to_string(), path.to_owned());
+        self.sources.push(source);
+        self.set(Origin { key, file: path }, value);
     }
 
     fn add_problems(&mut self, problems: Vec<FileProblem>) {
@@ -167,26 +173,13 @@ impl Settings {
     /// Applies the settings of an untrusted project that restrict, and reports the others.
     fn narrow(&mut self, path: &Path, file: FileSettings) {
         self.add_problems(file.problems);
-        let defaults = ResourceLimits::default();
-        let default_ms = u64::try_from(defaults.wall_time.as_millis()).unwrap_or(u64::MAX);
         for (key, value) in file.values {
-            let narrows = match (&key, &value) {
-                (SettingKey::Timeout, keys::SettingValue::Number(seconds)) => {
-                    seconds * 1_000 <= self.timeout_ms.unwrap_or(default_ms)
-                }
-                (SettingKey::Memory, keys::SettingValue::Number(mib)) => {
-                    *mib <= self.memory_mib.unwrap_or(defaults.memory_bytes >> 20)
-                }
-                (
-                    SettingKey::SkillEnabled(_) | SettingKey::UsageLedger,
-                    keys::SettingValue::Switch(is_enabled),
-                ) => !is_enabled,
-                _ => false,
+            let restricts = match key.setting.in_project {
+                InProject::Restricts(restricts) => restricts(self, &value),
+                InProject::IfTrusted | InProject::NoEffect => false,
             };
-            if narrows {
-                self.sources
-                    .push((key.to_string(), value.to_string(), path.to_owned()));
-                self.set(path, key, value);
+            if restricts {
+                self.apply_value(path, &key, value);
             } else {
                 let path = path.display();
                 self.problems.push(format!(
@@ -196,64 +189,42 @@ impl Settings {
         }
     }
 
-    fn set(&mut self, path: &Path, key: SettingKey, value: keys::SettingValue) {
-        use keys::SettingValue::{Number, Path as One, Paths, Switch, Text, Texts};
-        match (key, value) {
-            (SettingKey::Workspace, One(directory)) => self.workspace = Some(directory),
-            (SettingKey::Timeout, Number(seconds)) => self.timeout_ms = Some(seconds * 1_000),
-            (SettingKey::Memory, Number(mib)) => self.memory_mib = Some(mib),
-            (SettingKey::Hooks, Switch(is_enabled)) => self.hooks = is_enabled,
-            (SettingKey::UsageLedger, Switch(is_on)) => self.usage_ledger = Some(is_on),
-            (SettingKey::Packages, Text(mode)) => self.packages.is_ignored = mode == "ignore",
-            (SettingKey::PythonIndex, Text(url)) => self.packages.python_index = Some(url),
-            (SettingKey::NpmRegistry, Text(url)) => self.packages.npm_registry = Some(url),
-            (SettingKey::PackageHosts, Texts(hosts)) => self.packages.hosts.extend(hosts),
-            (SettingKey::PrivateSources, Texts(hosts)) => self.private_sources.extend(hosts),
-            (SettingKey::ClawHubRegistry, Text(url)) => self.clawhub_registry = Some(url),
-            (SettingKey::PackageBuilds, Switch(is_allowed)) => self.packages.builds = is_allowed,
-            (SettingKey::Sandbox, Text(word)) => {
-                self.sandbox.choice = word.parse().unwrap_or_default();
-            }
-            (SettingKey::SkillSandbox(skill), Text(word)) => {
-                let choice = word.parse().unwrap_or_default();
-                self.sandbox.of_skills.push((skill, choice));
-            }
-            (SettingKey::ContainerImage, Text(image)) => self.sandbox.image = Some(image),
-            (SettingKey::ContainerSocket, One(path)) => self.sandbox.socket = Some(path),
-            (SettingKey::ContainerRuntime, Text(name)) => self.sandbox.runtime = Some(name),
-            (SettingKey::ContainerKeep, Number(seconds)) => self.sandbox.keep_seconds = seconds,
-            (SettingKey::EnvFiles, Paths(files)) => self.env_files.extend(files),
-            (SettingKey::Roots, Paths(roots)) => self.roots.extend(roots),
-            (SettingKey::TrustedProjects, Paths(roots)) => self.trusted_projects.extend(roots),
-            (SettingKey::Interpreter(kind), One(path)) => self.interpreters.push(InterpreterArg {
-                skill: None,
-                kind,
-                path,
-            }),
-            (SettingKey::SkillInterpreter(skill, kind), One(path)) => {
-                self.interpreters.push(InterpreterArg {
-                    skill: Some(skill),
-                    kind,
-                    path,
-                });
-            }
-            (SettingKey::SkillEnabled(skill), Switch(is_enabled)) => {
-                let selector = parse_selector(&skill);
-                let source = path.display().to_string();
-                self.skill_rules.push(if is_enabled {
-                    ConfigRule::enable(selector, source)
-                } else {
-                    ConfigRule::disable(selector, source)
-                });
-            }
-            (SettingKey::SkillPackages(skill), Texts(packages)) => {
-                self.packages.of_skills.push((skill, packages));
-            }
-            (SettingKey::SkillPinned(skill), Switch(is_pinned)) => {
-                self.pinned.push((skill, is_pinned));
-            }
+    fn set(&mut self, origin: Origin<'_>, value: SettingValue) {
+        match (&origin.key.setting.kind, value) {
+            (Kind::Path(set), SettingValue::Path(path)) => set(self, origin, path),
+            (Kind::Paths(list), SettingValue::Paths(paths)) => list(self).extend(paths),
+            (Kind::Text(_, set), SettingValue::Text(text)) => set(self, origin, text),
+            (Kind::Texts(_, set), SettingValue::Texts(texts)) => set(self, origin, texts),
+            (Kind::Number(_, _, set), SettingValue::Number(number)) => set(self, number),
+            (Kind::Switch(set), SettingValue::Switch(is_on)) => set(self, origin, is_on),
             // The parser gives each key a value of its type.
             _ => {}
+        }
+    }
+
+    /// Applies the variables of the settings that are texts and are in no file.
+    fn apply_variables(&mut self, environment: &Environment) {
+        for setting in &SETTINGS {
+            let Kind::Text(check, set) = &setting.kind else {
+                continue;
+            };
+            if self.sources.iter().any(|(key, ..)| key == setting.name) {
+                continue;
+            }
+            let mut variables = setting.variables.iter();
+            let valid = variables.find_map(|name| {
+                let text = environment.variable(name)?.to_str()?;
+                check.accept(text).is_ok().then(|| text.to_owned())
+            });
+            if let Some(text) = valid {
+                let key = SettingKey {
+                    setting,
+                    skill: None,
+                    script_type: None,
+                };
+                let file = Path::new("");
+                set(self, Origin { key: &key, file }, text);
+            }
         }
     }
 }
@@ -289,10 +260,14 @@ pub(crate) fn check_value(text: &str, path: &Path, key: &SettingKey) -> Result<(
         home: Some(root),
     };
     let settings = FileSettings::parse(text, path, directories).map_err(CommandError::input)?;
-    if settings.values.iter().any(|(known, _)| known == key) {
+    let parts = key.path();
+    if settings
+        .values
+        .iter()
+        .any(|(known, _)| known.path() == parts)
+    {
         return Ok(());
     }
-    let parts = key.path();
     // A table of the key can be a value.
     let mut problems = settings.problems.into_iter();
     let problem = problems.find(|problem| parts.starts_with(&problem.key));
@@ -443,12 +418,15 @@ mod tests {
     #[test]
     fn problems_have_file_line_and_the_nearest_name() {
         let text = "memroy-mib = 512\nmemory-mib = \"much\"\n[interpreters]\npyhton = \"/x\"\n[skills.pdf]\nenable = false\n[colour]\na = 1\n";
-        insta::assert_snapshot!(effective(text, "", Trust::Untrusted), @r#"
+        let names = keys::names_below("").join(", ");
+        assert!(names.ends_with("interpreters, skills"), "{names}");
+        let effective = effective(text, "", Trust::Untrusted).replace(&names, "[names]");
+        insta::assert_snapshot!(effective, @r#"
         /user:1: unknown key `memroy-mib`; did you mean `memory-mib`?
         /user:2: invalid `memory-mib`: expected 1 to 2048 MiB
         /user:4: unknown key `pyhton`; did you mean `python`?
         /user:6: unknown key `enable`; did you mean `enabled`?
-        /user:8: unknown key `colour`: expected one of workspace, timeout-seconds, memory-mib, hooks, env-files, roots, usage-ledger, trusted-projects, packages, python-index, npm-registry, package-hosts, package-builds, private-sources, clawhub-registry, sandbox, container-image, container-socket, container-runtime, container-keep-seconds, interpreters, skills
+        /user:8: unknown key `colour`: expected one of [names]
         "#);
     }
 }

@@ -11,7 +11,7 @@ use crate::error::CommandError;
 use crate::exit::Exit;
 use crate::interpreters;
 use crate::output::line;
-use crate::settings::{HOME_PREFIX, KEYS, SettingKey, check_value, resolve_path};
+use crate::settings::{HOME_PREFIX, Kind, SETTINGS, SettingKey, check_value, resolve_path};
 use crate::state::SettingsPaths;
 
 use settings_file::TargetFile;
@@ -64,8 +64,11 @@ struct Unset {
 
 /// Returns the help of the argument that is a key: the list of all keys.
 fn keys_help() -> String {
-    let keys = KEYS.map(|(key, meaning)| format!("- {key}: {meaning}\n"));
-    format!("Name of the setting\n\n{}", keys.concat())
+    let keys = SETTINGS.iter();
+    let keys: String = keys
+        .map(|setting| format!("- {}: {}\n", setting.name, setting.meaning()))
+        .collect();
+    format!("Name of the setting\n\n{keys}")
 }
 
 impl Config {
@@ -93,7 +96,8 @@ fn show(context: &Context) -> anyhow::Result<Exit> {
     }
     if settings.sources.is_empty() {
         context.output.status("no settings");
-        for (key, meaning) in KEYS {
+        for setting in &SETTINGS {
+            let (key, meaning) = (setting.name, setting.meaning());
             context.output.status(&format!("  {key:30} {meaning}"));
         }
     }
@@ -158,37 +162,21 @@ impl Set {
             [only] => Ok(only),
             _ => Err(CommandError::input(format!("`{key}` has one value"))),
         };
-        Ok(match key {
-            SettingKey::EnvFiles | SettingKey::Roots | SettingKey::TrustedProjects => {
+        Ok(match key.setting.kind {
+            Kind::Paths(_) => {
                 let paths: anyhow::Result<Array> = self.value.iter().map(path).collect();
                 Value::from(paths?)
             }
-            SettingKey::Workspace
-            | SettingKey::ContainerSocket
-            | SettingKey::Interpreter(_)
-            | SettingKey::SkillInterpreter(..) => Value::from(path(one()?)?),
-            SettingKey::PackageHosts
-            | SettingKey::PrivateSources
-            | SettingKey::SkillPackages(_) => Value::from(self.value.iter().collect::<Array>()),
-            SettingKey::Packages
-            | SettingKey::PythonIndex
-            | SettingKey::NpmRegistry
-            | SettingKey::ClawHubRegistry
-            | SettingKey::Sandbox
-            | SettingKey::SkillSandbox(_)
-            | SettingKey::ContainerImage
-            | SettingKey::ContainerRuntime => Value::from(one()?),
-            SettingKey::Timeout | SettingKey::Memory | SettingKey::ContainerKeep => {
+            Kind::Path(_) => Value::from(path(one()?)?),
+            Kind::Texts(..) => Value::from(self.value.iter().collect::<Array>()),
+            Kind::Text(..) => Value::from(one()?),
+            Kind::Number(..) => {
                 let number: Result<i64, _> = one()?.parse();
                 let expected =
                     |_| CommandError::input(format!("invalid `{key}`: expected a number"));
                 Value::from(number.map_err(expected)?)
             }
-            SettingKey::Hooks
-            | SettingKey::PackageBuilds
-            | SettingKey::UsageLedger
-            | SettingKey::SkillEnabled(_)
-            | SettingKey::SkillPinned(_) => {
+            Kind::Switch(_) => {
                 let is_enabled: Result<bool, _> = one()?.parse();
                 let expected =
                     |_| CommandError::input(format!("invalid `{key}`: expected true or false"));

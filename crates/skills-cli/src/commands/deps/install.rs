@@ -109,7 +109,7 @@ impl Install {
         };
         let question = format!("Install them, and keep them as packages of `{skill}`? [y/N]");
         require_agreement(&plan, &question, output)?;
-        let key = SettingKey::SkillPackages(skill.to_owned());
+        let key = SettingKey::parse(&["skills", skill, "packages"]).map_err(CommandError::input)?;
         set_list(&key, mentioned.packages(), context)?;
         install(&opened, &plan, output)
     }

@@ -14,7 +14,7 @@ use crate::counted::counted;
 use crate::error::CommandError;
 use crate::exit::Exit;
 use crate::output::line;
-use crate::settings::{SettingKey, Settings, resolve_user_path};
+use crate::settings::{Settings, TRUSTED_PROJECTS, resolve_user_path};
 
 /// Adds the project to the settings of the user after a confirmation.
 pub(super) fn trust(yes: bool, context: &Context) -> anyhow::Result<Exit> {
@@ -100,14 +100,13 @@ fn count_skills(context: &Context) -> anyhow::Result<usize> {
 }
 
 fn edit(context: &Context, change: impl FnOnce(&mut Array)) -> anyhow::Result<()> {
-    let key = SettingKey::TrustedProjects.to_string();
     TargetFile::USER.edit(context, |document: &mut DocumentMut, path| {
         let item = document
-            .entry(&key)
+            .entry(TRUSTED_PROJECTS)
             .or_insert(Item::Value(Value::Array(Array::new())));
         let projects = item.as_array_mut().ok_or_else(|| {
             CommandError::input(format!(
-                "invalid `{key}` in `{}`: expected a list",
+                "invalid `{TRUSTED_PROJECTS}` in `{}`: expected a list",
                 path.display()
             ))
         })?;

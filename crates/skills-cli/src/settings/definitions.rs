@@ -1,0 +1,549 @@
+//! The settings. Each is one value of [`SETTINGS`]: files and `skills config` are read by it, and
+//! help, messages and `docs/configuration.md` are written from it.
+
+use std::ops::RangeInclusive;
+use std::path::PathBuf;
+
+use skills_runtime::discovery::ConfigRule;
+use skills_runtime::policy::HostPattern;
+use skills_runtime::{ResourceLimits, SandboxChoice, ScriptType};
+
+use super::Settings;
+use super::keys::{Origin, SettingValue};
+use crate::interpreters::InterpreterArg;
+use crate::selector::parse_selector;
+use crate::words::join_words;
+
+/// Maximum of `--memory` and `--scratch` and of their settings, in MiB.
+pub(crate) const MAX_MIB: u64 = 2048;
+/// The projects that the user trusts.
+pub(crate) const TRUSTED_PROJECTS: &str = "trusted-projects";
+/// The variable that switches the usage ledger on or off.
+pub(crate) const LEDGER_VARIABLE: &str = "SKILLS_LEDGER";
+/// The variable by which clients of Docker find the engine; only `unix://` is used.
+pub(crate) const ENGINE_VARIABLE: &str = "DOCKER_HOST";
+
+/// The definition of a setting.
+#[derive(Debug)]
+pub(crate) struct Setting {
+    /// The dotted key. `NAME` is a skill and `KIND` a type of scripts.
+    pub(crate) name: &'static str,
+    /// The description, in which `{…}` is generated.
+    meaning: &'static str,
+    /// A value for the documentation, as TOML.
+    #[cfg_attr(not(test), expect(dead_code, reason = "for the documentation"))]
+    pub(super) example: &'static str,
+    /// The option of the command line that takes precedence, or adds to it.
+    #[cfg_attr(not(test), expect(dead_code, reason = "for the documentation"))]
+    pub(super) option: Option<&'static str>,
+    /// Variables of the environment. If no file sets a setting that is a text, the first variable
+    /// with a valid value does.
+    pub(super) variables: &'static [&'static str],
+    pub(super) in_project: InProject,
+    pub(crate) kind: Kind,
+}
+
+/// What a setting does in a file of a project.
+#[derive(Debug)]
+pub(super) enum InProject {
+    /// It applies if the project is trusted.
+    IfTrusted,
+    /// Without trust it applies if the function returns true: the value only restricts.
+    Restricts(fn(&Settings, &SettingValue) -> bool),
+    /// Nothing: a repository could otherwise trust itself, or select a weaker sandbox than its user.
+    NoEffect,
+}
+
+/// The type of a value, and how it is set.
+#[derive(Debug)]
+pub(crate) enum Kind {
+    Path(fn(&mut Settings, Origin<'_>, PathBuf)),
+    Paths(fn(&mut Settings) -> &mut Vec<PathBuf>),
+    /// A URL, or one of several words.
+    Text(Check, fn(&mut Settings, Origin<'_>, String)),
+    Texts(Check, fn(&mut Settings, Origin<'_>, Vec<String>)),
+    /// A number in a unit.
+    Number(RangeInclusive<u64>, &'static str, fn(&mut Settings, u64)),
+    Switch(fn(&mut Settings, Origin<'_>, bool)),
+}
+
+/// Which texts a setting accepts.
+#[derive(Debug)]
+pub(crate) struct Check {
+    pub(super) expected: &'static str,
+    /// Returns an error for a text that is not accepted, which is `None` if `expected` says it all.
+    pub(super) check: fn(&str) -> Result<(), Option<String>>,
+}
+
+impl Check {
+    const SANDBOX: Self = Self {
+        expected: "expected the name of a sandbox",
+        check: |word| described(word.parse::<SandboxChoice>()),
+    };
+    const INDEX: Self = Self {
+        expected: "expected a URL without credentials, such as https://pypi.org/simple",
+        check: |url| accept_if(is_index_url(url)),
+    };
+}
+
+impl Setting {
+    /// A setting of a trusted project, without option and variables.
+    const fn new(
+        name: &'static str,
+        meaning: &'static str,
+        example: &'static str,
+        kind: Kind,
+    ) -> Self {
+        Self {
+            name,
+            meaning,
+            example,
+            option: None,
+            variables: &[],
+            in_project: InProject::IfTrusted,
+            kind,
+        }
+    }
+
+    const fn option(mut self, option: &'static str) -> Self {
+        self.option = Some(option);
+        self
+    }
+
+    const fn variables(mut self, variables: &'static [&'static str]) -> Self {
+        self.variables = variables;
+        self
+    }
+
+    const fn in_project(mut self, in_project: InProject) -> Self {
+        self.in_project = in_project;
+        self
+    }
+
+    /// Returns the description.
+    pub(crate) fn meaning(&self) -> String {
+        let mut meaning = self.meaning.to_owned();
+        if let Kind::Number(range, ..) = &self.kind {
+            meaning = meaning.replace("{max}", &range.end().to_string());
+        }
+        let types = join_words(&ScriptType::ALL.map(ScriptType::as_str), "or");
+        let sandboxes = join_words(
+            &SandboxChoice::ALL.map(|choice| format!("`{choice}`")),
+            "or",
+        );
+        meaning
+            .replace("{types}", &types)
+            .replace("{sandboxes}", &sandboxes)
+    }
+}
+
+/// All settings, in the order in which they are listed.
+pub(crate) static SETTINGS: [Setting; 26] = [
+    Setting::new(
+        "workspace",
+        "directory that programs work on",
+        "\"/home/ada/project\"",
+        Kind::Path(|settings, _, directory| settings.workspace = Some(directory)),
+    )
+    .option("--workspace"),
+    Setting::new(
+        "timeout-seconds",
+        "deadline of a run, at most {max}",
+        "120",
+        Kind::Number(1..=600, "seconds", |settings, seconds| {
+            settings.timeout_ms = Some(seconds * 1_000);
+        }),
+    )
+    .option("--timeout")
+    .in_project(InProject::Restricts(|settings, value| {
+        let default = ResourceLimits::default().wall_time.as_millis();
+        let limit = settings.timeout_ms.map_or(default, u128::from);
+        matches!(value, SettingValue::Number(seconds) if u128::from(seconds * 1_000) <= limit)
+    })),
+    Setting::new(
+        "memory-mib",
+        "memory of a run, at most {max}",
+        "1024",
+        Kind::Number(1..=MAX_MIB, "MiB", |settings, mib| {
+            settings.memory_mib = Some(mib);
+        }),
+    )
+    .option("--memory")
+    .in_project(InProject::Restricts(|settings, value| {
+        let default = ResourceLimits::default().memory_bytes >> 20;
+        matches!(value, SettingValue::Number(mib) if *mib <= settings.memory_mib.unwrap_or(default))
+    })),
+    Setting::new(
+        "hooks",
+        "true to run the approved hooks of skills",
+        "true",
+        Kind::Switch(|settings, _, is_enabled| settings.hooks = is_enabled),
+    )
+    .option("--hooks"),
+    Setting::new(
+        "env-files",
+        "list of .env files",
+        "[\"/home/ada/.skills.env\"]",
+        Kind::Paths(|settings| &mut settings.env_files),
+    )
+    .option("--env-file"),
+    Setting::new(
+        "roots",
+        "list of directories to search in addition",
+        "[\"/srv/skills\"]",
+        Kind::Paths(|settings| &mut settings.roots),
+    )
+    .option("--add-root"),
+    Setting::new(
+        "usage-ledger",
+        "false to record no use of skills",
+        "false",
+        Kind::Switch(|settings, _, is_on| settings.usage_ledger = Some(is_on)),
+    )
+    .variables(&[LEDGER_VARIABLE])
+    .in_project(InProject::Restricts(is_off)),
+    Setting::new(
+        TRUSTED_PROJECTS,
+        "list of projects whose skills, settings and policy are used",
+        "[\"/home/ada/project\"]",
+        Kind::Paths(|settings| &mut settings.trusted_projects),
+    )
+    .option("--trust-project")
+    .in_project(InProject::NoEffect),
+    Setting::new(
+        "packages",
+        "`ask` to install packages that skills declare once you agree, `ignore` for never",
+        "\"ask\"",
+        Kind::Text(
+            Check {
+                expected: "expected `ask` or `ignore`",
+                check: |word| accept_if(["ask", "ignore"].contains(&word)),
+            },
+            |settings, _, mode| settings.packages.is_ignored = mode == "ignore",
+        ),
+    ),
+    Setting::new(
+        "python-index",
+        "URL of the index of Python packages",
+        "\"https://pypi.org/simple\"",
+        Kind::Text(Check::INDEX, |settings, _, url| {
+            settings.packages.python_index = Some(url);
+        }),
+    )
+    .variables(&["UV_DEFAULT_INDEX", "UV_INDEX_URL", "PIP_INDEX_URL"]),
+    Setting::new(
+        "npm-registry",
+        "URL of the registry of Node packages",
+        "\"https://registry.npmjs.org\"",
+        Kind::Text(Check::INDEX, |settings, _, url| {
+            settings.packages.npm_registry = Some(url);
+        }),
+    )
+    .variables(&["npm_config_registry", "NPM_CONFIG_REGISTRY"]),
+    Setting::new(
+        "package-hosts",
+        "list of further hosts that files of packages are from",
+        "[\"files.example.com\"]",
+        Kind::Texts(
+            Check {
+                expected: "expected a list of hosts, such as files.example.com",
+                check: |host| accept_if(host.parse::<HostPattern>().is_ok()),
+            },
+            |settings, _, hosts| settings.packages.hosts.extend(hosts),
+        ),
+    ),
+    Setting::new(
+        "private-sources",
+        "list of hosts, each with or without a port, whose private addresses skills may be installed from",
+        "[\"git.acme.example\", \"10.0.0.7:8443\"]",
+        Kind::Texts(
+            Check {
+                expected: "expected a list of HOST or HOST:PORT, such as git.acme.example",
+                check: |host| accept_if(is_private_host(host)),
+            },
+            |settings, _, hosts| settings.private_sources.extend(hosts),
+        ),
+    )
+    .in_project(InProject::NoEffect),
+    Setting::new(
+        "clawhub-registry",
+        "URL of the registry of `clawhub:SLUG`",
+        "\"https://clawhub.ai\"",
+        Kind::Text(
+            Check {
+                expected: "expected a URL without credentials, such as https://clawhub.ai",
+                check: Check::INDEX.check,
+            },
+            |settings, _, url| settings.clawhub_registry = Some(url),
+        ),
+    )
+    .in_project(InProject::NoEffect),
+    Setting::new(
+        "package-builds",
+        "true to build packages from source in the sandbox",
+        "false",
+        Kind::Switch(|settings, _, is_allowed| settings.packages.builds = is_allowed),
+    ),
+    Setting::new(
+        "sandbox",
+        "{sandboxes}, for programs of all skills",
+        "\"auto\"",
+        Kind::Text(Check::SANDBOX, |settings, _, word| {
+            settings.sandbox.choice = word.parse().unwrap_or_default();
+        }),
+    )
+    .option("--sandbox")
+    .in_project(InProject::NoEffect),
+    Setting::new(
+        "container-image",
+        "image of containers, by its digest: `NAME@sha256:DIGEST`",
+        "\"docker.io/library/python@sha256:…\"",
+        Kind::Text(
+            Check {
+                expected: "expected an image",
+                check: |text| crate::containers::check_image(text).map_err(Some),
+            },
+            |settings, _, image| settings.sandbox.image = Some(image),
+        ),
+    )
+    .in_project(InProject::NoEffect),
+    Setting::new(
+        "container-socket",
+        "socket of Docker or Podman, by default the first that exists",
+        "\"/run/user/1000/podman/podman.sock\"",
+        Kind::Path(|settings, _, path| settings.sandbox.socket = Some(path)),
+    )
+    .variables(&[ENGINE_VARIABLE])
+    .in_project(InProject::NoEffect),
+    Setting::new(
+        "container-runtime",
+        "OCI runtime of containers, such as `runsc`",
+        "\"runsc\"",
+        Kind::Text(
+            Check {
+                expected: "expected the name of a runtime",
+                check: |name| accept_if(!name.is_empty()),
+            },
+            |settings, _, name| settings.sandbox.runtime = Some(name),
+        ),
+    )
+    .in_project(InProject::NoEffect),
+    Setting::new(
+        "container-keep-seconds",
+        "how long a server keeps containers for further runs, at most {max}",
+        "300",
+        Kind::Number(0..=3_600, "seconds", |settings, seconds| {
+            settings.sandbox.keep_seconds = seconds;
+        }),
+    )
+    .in_project(InProject::NoEffect),
+    Setting::new(
+        "interpreters.KIND",
+        "interpreter for {types}",
+        "\"/home/ada/venvs/data/bin/python\"",
+        Kind::Path(add_interpreter),
+    )
+    .option("--interpreter"),
+    Setting::new(
+        "skills.NAME.enabled",
+        "true or false",
+        "false",
+        Kind::Switch(|settings, origin, is_enabled| {
+            let source = origin.file.display().to_string();
+            let rule = if is_enabled {
+                ConfigRule::enable
+            } else {
+                ConfigRule::disable
+            };
+            let rule = rule(parse_selector(&origin.skill()), source);
+            settings.skill_rules.push(rule);
+        }),
+    )
+    .option("--disable")
+    .in_project(InProject::Restricts(is_off)),
+    Setting::new(
+        "skills.NAME.pin",
+        "true to list the skill first",
+        "true",
+        Kind::Switch(|settings, origin, is_pinned| {
+            settings.pinned.push((origin.skill(), is_pinned));
+        }),
+    ),
+    Setting::new(
+        "skills.NAME.sandbox",
+        "sandbox for programs of one skill, as `sandbox`",
+        "\"container\"",
+        Kind::Text(Check::SANDBOX, |settings, origin, word| {
+            let choice = word.parse().unwrap_or_default();
+            let of_skills = &mut settings.sandbox.of_skills;
+            of_skills.push((origin.skill(), choice));
+        }),
+    )
+    .option("--sandbox")
+    .in_project(InProject::NoEffect),
+    Setting::new(
+        "skills.NAME.packages",
+        "list of packages for a skill that does not declare them: `pypdf>=4`, `npm:left-pad@1`",
+        "[\"pypdf>=4\", \"npm:left-pad@1\"]",
+        Kind::Texts(
+            Check {
+                expected: "expected a list of packages, such as pypdf>=4",
+                check: check_package,
+            },
+            |settings, origin, packages| {
+                let of_skills = &mut settings.packages.of_skills;
+                of_skills.push((origin.skill(), packages));
+            },
+        ),
+    ),
+    Setting::new(
+        "skills.NAME.interpreters.KIND",
+        "interpreter for the scripts of one skill",
+        "\"/home/ada/venvs/pdf/bin/python\"",
+        Kind::Path(add_interpreter),
+    )
+    .option("--interpreter"),
+];
+
+fn add_interpreter(settings: &mut Settings, Origin { key, .. }: Origin<'_>, path: PathBuf) {
+    let interpreter = key.script_type.map(|kind| InterpreterArg {
+        skill: key.skill.clone(),
+        kind,
+        path,
+    });
+    settings.interpreters.extend(interpreter);
+}
+
+fn is_off(_: &Settings, value: &SettingValue) -> bool {
+    matches!(value, SettingValue::Switch(false))
+}
+
+fn accept_if(is_accepted: bool) -> Result<(), Option<String>> {
+    if is_accepted { Ok(()) } else { Err(None) }
+}
+
+/// Keeps the error of a parser as its text.
+fn described<T, E: ToString>(parsed: Result<T, E>) -> Result<(), Option<String>> {
+    parsed.map(drop).map_err(|error| Some(error.to_string()))
+}
+
+/// Checks a package of `skills.NAME.packages`.
+#[cfg(all(feature = "packages", unix))]
+fn check_package(text: &str) -> Result<(), Option<String>> {
+    described(crate::packages::parse_package(text))
+}
+
+/// Accepts every text: nothing is installed.
+#[cfg(not(all(feature = "packages", unix)))]
+fn check_package(_text: &str) -> Result<(), Option<String>> {
+    Ok(())
+}
+
+/// Returns true for an entry of `private-sources`.
+#[cfg(feature = "install")]
+fn is_private_host(text: &str) -> bool {
+    text.parse::<skills_install::PrivateHost>().is_ok()
+}
+
+/// Accepts every text: nothing is fetched.
+#[cfg(not(feature = "install"))]
+fn is_private_host(_text: &str) -> bool {
+    true
+}
+
+/// Returns true for the URL of an index. Programs of a setup could read credentials in it.
+fn is_index_url(url: &str) -> bool {
+    let rest = url
+        .strip_prefix("https://")
+        .or_else(|| url.strip_prefix("http://"));
+    let is_plain = |c: char| !c.is_whitespace() && !c.is_control();
+    rest.is_some_and(|rest| !rest.is_empty() && !rest.contains('@') && rest.chars().all(is_plain))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fmt::Write as _;
+    use std::path::Path;
+
+    use clap::CommandFactory as _;
+    use skills_test_support::{assert_document, source_tree};
+
+    use super::super::keys::{BaseDirs, FileSettings, SettingKey};
+    use super::*;
+    use crate::cli::Arguments;
+
+    const PAGE: &str = "docs/configuration.md";
+    const HEADER: &str = "| setting | example | option, variable | in a project | meaning |\n";
+
+    /// Formats words as a list of code.
+    fn code<'a>(words: impl IntoIterator<Item = &'a str>) -> String {
+        let words = words.into_iter().map(|word| format!("`{word}`"));
+        words.collect::<Vec<_>>().join(", ")
+    }
+
+    #[test]
+    fn the_documentation_lists_all_settings() {
+        let mut table = format!("{HEADER}|---|---|---|---|---|\n");
+        for setting in &SETTINGS {
+            let sources = code(setting.option.iter().chain(setting.variables).copied());
+            let in_project = match setting.in_project {
+                InProject::NoEffect => "no effect",
+                InProject::IfTrusted => "if trusted",
+                InProject::Restricts(_) if matches!(setting.kind, Kind::Switch(_)) => "`false`",
+                InProject::Restricts(_) => "a lower value",
+            };
+            let (name, example, meaning) = (setting.name, setting.example, setting.meaning());
+            let row = format!("| `{name}` | `{example}` | {sources} | {in_project} | {meaning} |");
+            writeln!(table, "{}", row.replace("|  |", "| |")).unwrap();
+        }
+        let page = std::fs::read_to_string(source_tree().join(PAGE)).unwrap();
+        let (before, rest) = page.split_once(HEADER).unwrap();
+        let (_, after) = rest.split_once("\n\n").unwrap();
+        assert_document(PAGE, &format!("{before}{table}\n{after}"));
+    }
+
+    #[test]
+    fn the_example_of_each_setting_is_valid_and_its_option_exists() {
+        let mut command = Arguments::command();
+        command.build();
+        for setting in &SETTINGS {
+            let key = setting
+                .name
+                .replace("NAME", "pdf")
+                .replace("KIND", "python");
+            let example = setting.example.replace('…', &"0".repeat(64));
+            let directories = BaseDirs {
+                base: Path::new("/"),
+                home: None,
+            };
+            let text = format!("{key} = {example}\n");
+            let file = FileSettings::parse(&text, Path::new("/user"), directories).unwrap();
+            assert!(file.problems.is_empty(), "{:?}", file.problems);
+            assert_eq!(file.values[0].0.to_string(), key);
+            let parsed = SettingKey::parse_dotted(&key).unwrap();
+            assert_eq!(parsed.setting.name, setting.name);
+            if let Some(option) = setting.option {
+                let mut commands = [&command].into_iter().chain(command.get_subcommands());
+                let has_option = |command: &clap::Command| {
+                    let mut arguments = command.get_arguments();
+                    arguments.any(|argument| argument.get_long() == Some(&option[2..]))
+                };
+                assert!(commands.any(has_option), "{option}");
+            }
+        }
+    }
+
+    #[test]
+    fn limits_are_those_of_the_default_ceiling() {
+        let ceiling = ResourceLimits::default_ceiling();
+        let max = |name: &str| {
+            let setting = SETTINGS.iter().find(|setting| setting.name == name);
+            match &setting.unwrap().kind {
+                Kind::Number(range, ..) => *range.end(),
+                kind => panic!("{kind:?}"),
+            }
+        };
+        assert_eq!(max("timeout-seconds"), ceiling.wall_time.as_secs());
+        assert_eq!(max("memory-mib"), ceiling.memory_bytes >> 20);
+    }
+}
