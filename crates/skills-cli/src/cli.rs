@@ -26,7 +26,7 @@ use crate::global_options::GlobalOptions;
 /// are searched, such as .agents/skills and .claude/skills of the project and of the home
 /// directory; `skills list --roots` lists them.
 #[derive(Debug, Parser)]
-#[command(name = "skills", version, max_term_width = 100, after_help = EXIT_CODES)]
+#[command(name = "skills", version, max_term_width = 100, after_help = Exit::help())]
 pub(crate) struct Arguments {
     #[command(flatten)]
     pub(crate) options: GlobalOptions,
@@ -34,8 +34,6 @@ pub(crate) struct Arguments {
     #[command(subcommand)]
     pub(crate) command: Command,
 }
-
-const EXIT_CODES: &str = "Exit codes: 0 success, 1 failure or not found, 2 usage, 3 denied or no sandbox, 4 timeout, 130 interrupted";
 
 /// The commands. [`SECTIONS`] lists the visible ones.
 #[derive(Debug, Subcommand)]

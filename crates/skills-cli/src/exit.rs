@@ -19,6 +19,36 @@ pub(crate) enum Exit {
 }
 
 impl Exit {
+    const ALL: [Self; 7] = [
+        Self::Success,
+        Self::Failed,
+        Self::Usage,
+        Self::Denied,
+        Self::Timeout,
+        Self::Incomplete,
+        Self::Interrupted,
+    ];
+
+    /// Returns the line of the help that lists the exit codes.
+    pub(crate) fn help() -> String {
+        let all = Self::ALL.into_iter();
+        let codes = all.filter_map(|exit| Some(format!("{} {}", exit as u8, exit.meaning()?)));
+        format!("Exit codes: {}", codes.collect::<Vec<_>>().join(", "))
+    }
+
+    /// Returns the meaning for all commands; `None` if the code is of one command.
+    fn meaning(self) -> Option<&'static str> {
+        Some(match self {
+            Self::Success => "success",
+            Self::Failed => "failure or not found",
+            Self::Usage => "usage",
+            Self::Denied => "denied or no sandbox",
+            Self::Timeout => "timeout",
+            Self::Incomplete => return None,
+            Self::Interrupted => "interrupted",
+        })
+    }
+
     /// Returns the code and the message of a failure whose cause is on standard error; `None` for
     /// success.
     pub(crate) fn failure(self) -> Option<(&'static str, &'static str)> {
