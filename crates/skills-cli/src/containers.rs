@@ -3,7 +3,8 @@
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use skills_runtime::{Builder, SandboxChoice};
 
-use crate::context::Context;
+use crate::process_environment::Environment;
+use crate::settings::SandboxSettings;
 
 /// Returns the parser of `--sandbox`.
 pub(crate) fn sandbox_parser() -> impl TypedValueParser<Value = SandboxChoice> {
@@ -19,8 +20,15 @@ pub(crate) fn sandbox_parser() -> impl TypedValueParser<Value = SandboxChoice> {
 }
 
 /// Configures the sandbox of the settings, and the backend for containers.
-pub(crate) fn configure(builder: Builder, context: &Context) -> anyhow::Result<Builder> {
-    let settings = &context.settings()?.sandbox;
+pub(crate) fn configure(
+    builder: Builder,
+    settings: &SandboxSettings,
+    #[cfg_attr(
+        not(all(feature = "container", target_os = "linux")),
+        expect(unused_variables, reason = "to find the engine")
+    )]
+    environment: &Environment,
+) -> anyhow::Result<Builder> {
     let builder = builder.sandbox(settings.choice);
     let builder = settings
         .of_skills
@@ -29,21 +37,8 @@ pub(crate) fn configure(builder: Builder, context: &Context) -> anyhow::Result<B
             builder.skill_sandbox(skill, *choice)
         });
     #[cfg(all(feature = "container", target_os = "linux"))]
-    let builder = engine::with_containers(builder, context)?;
+    let builder = engine::with_containers(builder, settings, environment)?;
     Ok(builder)
-}
-
-/// Checks the reference of an image.
-#[cfg(all(feature = "container", target_os = "linux"))]
-pub(crate) fn check_image(text: &str) -> Result<(), String> {
-    let parsed = text.parse::<skills_runtime::ImageReference>();
-    parsed.map(|_| ()).map_err(|error| error.to_string())
-}
-
-/// Accepts every text: this program starts no containers.
-#[cfg(not(all(feature = "container", target_os = "linux")))]
-pub(crate) fn check_image(_text: &str) -> Result<(), String> {
-    Ok(())
 }
 
 #[cfg(all(feature = "container", target_os = "linux"))]
@@ -54,24 +49,25 @@ mod engine {
 
     use skills_runtime::{Builder, ContainerSandbox};
 
-    use crate::context::Context;
     use crate::error::CommandError;
     use crate::process_environment::Environment;
-    use crate::settings::ENGINE_VARIABLE;
+    use crate::settings::{ENGINE_VARIABLE, SandboxSettings};
 
     /// Where Podman of root and Docker listen.
     const SYSTEM_SOCKETS: [&str; 2] = ["/run/podman/podman.sock", "/var/run/docker.sock"];
 
     /// Adds the backend, if the settings name an image.
-    pub(super) fn with_containers(builder: Builder, context: &Context) -> anyhow::Result<Builder> {
-        let settings = &context.settings()?.sandbox;
+    pub(super) fn with_containers(
+        builder: Builder,
+        settings: &SandboxSettings,
+        environment: &Environment,
+    ) -> anyhow::Result<Builder> {
         let Some(image) = &settings.image else {
             return Ok(builder);
         };
         let image = image
             .parse()
             .map_err(|error| CommandError::input(format!("{error}")))?;
-        let environment = &context.environment;
         let socket = settings.socket.clone();
         let socket = socket.unwrap_or_else(|| find_socket(environment));
         let sandbox = ContainerSandbox::new(socket, image, environment.temp_dir())

@@ -225,7 +225,7 @@ impl Context {
             &settings.interpreters,
             &self.environment,
         )?;
-        let builder = crate::containers::configure(builder, self)?;
+        let builder = crate::containers::configure(builder, &settings.sandbox, &self.environment)?;
         #[cfg(feature = "wasm")]
         let builder = crate::wasm_compiler::configure(builder, &self.environment);
         // Grants name canonical paths.

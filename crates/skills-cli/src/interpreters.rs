@@ -9,8 +9,8 @@ use skills_runtime::{Builder, RuntimeError, SandboxError, SandboxErrorKind, Scri
 
 use crate::error::CommandError;
 use crate::file_mode::has_execute_bit;
-use crate::permission::similar;
 use crate::process_environment::Environment;
+use crate::words::similar;
 
 /// An interpreter for the scripts of a type.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -5,19 +5,21 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use indicatif::{ProgressBar, ProgressStyle};
-use skills_runtime::packages::{InvalidPackage, ListedPackage};
 use skills_runtime::{CallContext, PackageConfig};
 
-use crate::context::Context;
+use crate::process_environment::Environment;
+use crate::settings::{PackageSettings, parse_package};
 
 /// How often the line is drawn while nothing happens.
 const TICK_INTERVAL: Duration = Duration::from_millis(100);
 
 /// Returns the configuration of packages; `None` if the settings say that they are ignored, or without
 /// a home directory.
-pub(crate) fn package_config(context: &Context) -> anyhow::Result<Option<PackageConfig>> {
-    let settings = &context.settings()?.packages;
-    let store = context.environment.environments_dir();
+pub(crate) fn package_config(
+    settings: &PackageSettings,
+    environment: &Environment,
+) -> anyhow::Result<Option<PackageConfig>> {
+    let store = environment.environments_dir();
     let Some(store) = store.filter(|_| !settings.is_ignored) else {
         return Ok(None);
     };
@@ -36,11 +38,6 @@ pub(crate) fn package_config(context: &Context) -> anyhow::Result<Option<Package
             anyhow::Ok(config.skill_packages(skill, listed))
         },
     )?))
-}
-
-/// Parses a package of the setting `skills.NAME.packages`.
-pub(crate) fn parse_package(text: &str) -> Result<ListedPackage, InvalidPackage> {
-    ListedPackage::parse(text, "settings")
 }
 
 /// Resolves symlinks of the directories that exist: the sandbox compares canonical paths.

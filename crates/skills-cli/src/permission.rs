@@ -11,9 +11,6 @@ use skills_runtime::policy::{Effect, PolicyError, Rule, RuleSource};
 use crate::process_environment::Environment;
 use crate::settings::HOME_PREFIX;
 
-/// Maximum edit distance of a suggestion.
-const MAX_TYPOS: usize = 2;
-
 /// Parses a permission. The error of an invalid one suggests a similar valid permission.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct PermissionParser;
@@ -70,13 +67,6 @@ fn similar_permission(text: &str) -> Option<String> {
     parse_permission(&absolute)
         .is_ok_and(is_path)
         .then_some(absolute)
-}
-
-/// Returns the known name that is most similar to an unknown one, if there is one.
-pub(crate) fn similar(name: &str, known: &[&'static str]) -> Option<&'static str> {
-    let distance = |known: &'static str| (strsim::damerau_levenshtein(known, name), known);
-    let (typos, nearest) = known.iter().copied().map(distance).min()?;
-    (typos <= MAX_TYPOS).then_some(nearest)
 }
 
 #[cfg(test)]

@@ -295,7 +295,8 @@ impl ProgramArgs {
 /// Lets runs install missing packages, if the settings do not say otherwise.
 #[cfg(all(feature = "packages", unix))]
 fn with_packages(builder: Builder, context: &Context) -> anyhow::Result<Builder> {
-    let config = crate::packages::package_config(context)?;
+    let config =
+        crate::packages::package_config(&context.settings()?.packages, &context.environment)?;
     Ok(config.into_iter().fold(builder, Builder::packages))
 }
 

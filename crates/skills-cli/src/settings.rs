@@ -21,6 +21,8 @@ use skills_runtime::policy::RuleSource;
 #[cfg(all(feature = "container", target_os = "linux"))]
 pub(crate) use self::definitions::ENGINE_VARIABLE;
 use self::definitions::InProject;
+#[cfg(all(feature = "packages", unix))]
+pub(crate) use self::definitions::parse_package;
 pub(crate) use self::definitions::{Kind, LEDGER_VARIABLE, MAX_MIB, SETTINGS, TRUSTED_PROJECTS};
 use self::keys::{BaseDirs, FileProblem, FileSettings, Origin, SettingValue};
 pub(crate) use self::keys::{HOME_PREFIX, SettingKey};

@@ -96,7 +96,9 @@ impl PackageArgs {
         )?;
         let builder = context.builder(&interpreters)?;
         let mut builder = self.programs.configure(builder, Vec::new(), context)?;
-        if let Some(mut config) = package_config(context)? {
+        if let Some(mut config) =
+            package_config(&context.settings()?.packages, &context.environment)?
+        {
             if allow_builds {
                 config = config.allow_builds(true);
             }

@@ -5,6 +5,8 @@ use std::ops::RangeInclusive;
 use std::path::PathBuf;
 
 use skills_runtime::discovery::ConfigRule;
+#[cfg(all(feature = "packages", unix))]
+use skills_runtime::packages::{InvalidPackage, ListedPackage};
 use skills_runtime::policy::HostPattern;
 use skills_runtime::{ResourceLimits, SandboxChoice, ScriptType};
 
@@ -301,7 +303,7 @@ pub(crate) static SETTINGS: [Setting; 26] = [
         Kind::Text(
             Check {
                 expected: "expected an image",
-                check: |text| crate::containers::check_image(text).map_err(Some),
+                check: check_image,
             },
             |settings, _, image| settings.sandbox.image = Some(image),
         ),
@@ -427,10 +429,28 @@ fn described<T, E: ToString>(parsed: Result<T, E>) -> Result<(), Option<String>>
     parsed.map(drop).map_err(|error| Some(error.to_string()))
 }
 
+/// Checks the reference of an image.
+#[cfg(all(feature = "container", target_os = "linux"))]
+fn check_image(text: &str) -> Result<(), Option<String>> {
+    described(text.parse::<skills_runtime::ImageReference>())
+}
+
+/// Accepts every text: this program starts no containers.
+#[cfg(not(all(feature = "container", target_os = "linux")))]
+fn check_image(_text: &str) -> Result<(), Option<String>> {
+    Ok(())
+}
+
+/// Parses a package of `skills.NAME.packages`.
+#[cfg(all(feature = "packages", unix))]
+pub(crate) fn parse_package(text: &str) -> Result<ListedPackage, InvalidPackage> {
+    ListedPackage::parse(text, "settings")
+}
+
 /// Checks a package of `skills.NAME.packages`.
 #[cfg(all(feature = "packages", unix))]
 fn check_package(text: &str) -> Result<(), Option<String>> {
-    described(crate::packages::parse_package(text))
+    described(parse_package(text))
 }
 
 /// Accepts every text: nothing is installed.

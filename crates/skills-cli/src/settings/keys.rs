@@ -7,7 +7,7 @@ use skills_runtime::ScriptType;
 use toml_edit::{Document, Item, TableLike};
 
 use super::definitions::{Check, Kind, SETTINGS, Setting};
-use crate::permission::similar;
+use crate::words::similar;
 
 /// Start of a path in the home directory.
 pub(crate) const HOME_PREFIX: &str = "~/";

@@ -33,7 +33,8 @@ pub(crate) struct Gc {
 impl Gc {
     pub(crate) fn run(&self, context: &Context) -> anyhow::Result<Exit> {
         let output = context.output;
-        let Some(config) = package_config(context)? else {
+        let Some(config) = package_config(&context.settings()?.packages, &context.environment)?
+        else {
             anyhow::bail!(CommandError::input(
                 "the settings ignore packages".to_owned()
             ));

@@ -38,7 +38,7 @@ impl Status {
         )?;
         let builder = context.builder(&interpreters)?;
         let builder = self.programs.configure(builder, Vec::new(), context)?;
-        let builder = package_config(context)?
+        let builder = package_config(&context.settings()?.packages, &context.environment)?
             .into_iter()
             .fold(builder, |builder, config| builder.packages(config));
         let runtime = builder.build();
