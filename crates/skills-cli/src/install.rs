@@ -1,91 +1,41 @@
 //! What the commands that install skills share: directories, sources, the question, and texts.
 
+mod arguments;
 mod consent;
+mod error;
 mod findings;
 mod frozen;
 mod memory;
 mod perform;
 mod plan_text;
-mod progress;
 mod signers;
 mod target;
 
 use std::path::{Path, PathBuf};
 
-use clap::Args;
 use skills_install::{
-    Fetcher, GitOptions, InstallError, InstallErrorKind, LocalEdits, PrivateHost, Source,
-    SourceRule, SourceSpec, Store, WebOptions,
+    FetchProgress, Fetcher, GitOptions, InstallError, PrivateHost, Source, SourceRule, SourceSpec,
+    Store, WebOptions,
 };
-use skills_runtime::discovery::DiscoveryError;
 use skills_runtime::policy::{Capability, Request};
 
-pub(crate) use self::consent::{Consent, ask};
-pub(crate) use self::findings::PlanFindings;
+pub(crate) use self::arguments::{FetchArgs, InstallArgs};
+pub(crate) use self::error::failed;
 pub(crate) use self::frozen::{check_frozen, reject_frozen};
 pub(crate) use self::memory::SourceMemory;
-pub(crate) use self::perform::{Performed, perform, plan_json, report_failures};
-pub(crate) use self::plan_text::{change_json, plan_lines, short_revision};
+pub(crate) use self::perform::{perform, preview, report_failures};
+pub(crate) use self::plan_text::short_revision;
 pub(crate) use self::target::{
     Target, parse_target, report_nothing_locked, roots_to_verify, select_locked, verify,
 };
 
 use crate::context::Context;
-use crate::error::{CommandError, is_process_limit};
-use crate::exit::Exit;
-use crate::lint::DenyArgs;
+use crate::error::CommandError;
 use crate::output::line;
 use crate::policy_files;
 use crate::process_environment::Environment;
+use crate::spinner::Spinner;
 use crate::state::PolicyPaths;
-
-/// How sources are fetched.
-#[derive(Debug, Args)]
-pub(crate) struct FetchArgs {
-    /// Allow plain HTTP and the git protocol, which authenticate no server
-    #[arg(long)]
-    insecure: bool,
-}
-
-/// What happens to skills that were edited.
-#[derive(Debug, Args)]
-pub(crate) struct EditArgs {
-    /// Replace skills that were edited since they were installed; the edits are lost
-    #[arg(long, conflicts_with = "ours")]
-    theirs: bool,
-
-    /// Keep skills that were edited since they were installed
-    #[arg(long)]
-    ours: bool,
-}
-
-/// The options of every command that installs skills.
-#[derive(Debug, Args)]
-pub(crate) struct InstallArgs {
-    /// Do not ask; a person must still review a skill that may do more than before or that has a
-    /// finding of high severity
-    #[arg(long)]
-    pub(crate) yes: bool,
-
-    #[command(flatten)]
-    pub(crate) deny: DenyArgs,
-
-    #[command(flatten)]
-    pub(crate) edits: EditArgs,
-
-    #[command(flatten)]
-    pub(crate) fetch: FetchArgs,
-}
-
-impl EditArgs {
-    pub(crate) fn edits(&self) -> LocalEdits {
-        match (self.theirs, self.ours) {
-            (true, _) => LocalEdits::Theirs,
-            (_, true) => LocalEdits::Ours,
-            _ => LocalEdits::Refuse,
-        }
-    }
-}
 
 /// Returns how sources are fetched: as the policy files of this host allow, by the user's git, with
 /// its credentials, and proxy.
@@ -113,7 +63,16 @@ pub(crate) fn fetcher(arguments: &FetchArgs, context: &Context) -> anyhow::Resul
     if policy.requires_signature {
         fetcher = fetcher.require_signature();
     }
-    Ok(progress::show(fetcher))
+    Ok(
+        match Spinner::on_terminal("{spinner} fetching {msg} {bytes}") {
+            Some(spinner) => fetcher.on_progress(move |progress| match progress {
+                // Redirects are addresses that a server chose.
+                FetchProgress::Received { from, bytes } => spinner.show(line(from), bytes),
+                _ => spinner.clear(),
+            }),
+            None => fetcher,
+        },
+    )
 }
 
 /// The start of a source that names no registry.
@@ -209,59 +168,6 @@ pub(crate) fn policy_words(tool: &str, pattern: Option<&str>) -> Option<String> 
         Some(pattern) => format!("{capability}:{pattern}"),
         None => capability.to_string(),
     })
-}
-
-/// Converts an error of the installer.
-pub(crate) fn failed(error: InstallError) -> anyhow::Error {
-    if is_process_limit(&error) {
-        return CommandError::process_limit(describe(&error)).into();
-    }
-    let exit = match error.kind() {
-        InstallErrorKind::Source => Exit::Usage,
-        InstallErrorKind::Unsafe
-        | InstallErrorKind::Lock
-        | InstallErrorKind::NotAllowed
-        | InstallErrorKind::Signature
-        | InstallErrorKind::Conflict => Exit::Denied,
-        _ => Exit::Failed,
-    };
-    let help = help(&error);
-    let known = CommandError::new(error.kind().code(), exit, describe(&error));
-    match help {
-        Some(help) => known.with_help(help).into(),
-        None => known.into(),
-    }
-}
-
-/// Converts an error about staged files that cannot be searched.
-fn failed_search(name: &str, error: &DiscoveryError) -> anyhow::Error {
-    let message = format!("cannot search the files of `{}`: {error}", line(name));
-    CommandError::new(error.kind().code(), Exit::Failed, message).into()
-}
-
-/// Returns what to do about an error of the installer.
-fn help(error: &InstallError) -> Option<String> {
-    match error.kind() {
-        InstallErrorKind::NotAllowed => {
-            Some("`skills policy show` lists the allowed sources".to_owned())
-        }
-        _ => error.help(),
-    }
-}
-
-/// Returns an error with its causes.
-fn describe(error: &InstallError) -> String {
-    let mut text = error.to_string();
-    let mut cause = std::error::Error::source(error);
-    while let Some(source) = cause {
-        let shown = source.to_string();
-        // Some errors contain the text of their cause.
-        if !text.contains(&shown) {
-            text.push_str(&format!(": {shown}"));
-        }
-        cause = source.source();
-    }
-    text
 }
 
 /// Returns the path of the user's git, or its name if it is not installed.

@@ -42,6 +42,8 @@ mod settings;
 mod shell;
 mod signals;
 mod skill_path;
+#[cfg(any(feature = "install", all(feature = "packages", unix)))]
+mod spinner;
 mod state;
 mod suggested_command;
 mod tool_host;

@@ -1,17 +1,13 @@
 //! Packages that skills declare: the store of the user, indexes, and progress.
 
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, PoisonError};
-use std::time::Duration;
+use std::sync::Arc;
 
-use indicatif::{ProgressBar, ProgressStyle};
 use skills_runtime::{CallContext, PackageConfig};
 
 use crate::process_environment::Environment;
 use crate::settings::{PackageSettings, parse_package};
-
-/// How often the line is drawn while nothing happens.
-const TICK_INTERVAL: Duration = Duration::from_millis(100);
+use crate::spinner::Spinner;
 
 /// Returns the configuration of packages; `None` if the settings say that they are ignored, or without
 /// a home directory.
@@ -57,31 +53,23 @@ fn resolve(path: &Path) -> PathBuf {
 
 /// Shows the phases of a setup on a terminal, in one line that is removed when the setup ends.
 pub(crate) struct SetupProgress {
-    shown: Arc<Mutex<Option<ProgressBar>>>,
+    spinner: Option<Spinner>,
 }
 
 impl SetupProgress {
     /// Adds progress to a call if standard error is a terminal.
     pub(crate) fn add_to(call: CallContext) -> (CallContext, Self) {
-        let shown: Arc<Mutex<Option<ProgressBar>>> = Arc::default();
+        let spinner = Spinner::on_terminal("{spinner} {msg} ({elapsed})");
         let progress = Self {
-            shown: Arc::clone(&shown),
+            spinner: spinner.clone(),
         };
-        if !std::io::IsTerminal::is_terminal(&std::io::stderr()) {
+        let Some(spinner) = spinner else {
             return (call, progress);
-        }
-        let report = move |phase: Option<&str>| {
-            let mut shown = shown.lock().unwrap_or_else(PoisonError::into_inner);
+        };
+        let report = move |phase: Option<&str>| match phase {
+            Some(phase) => spinner.show(phase.to_owned(), 0),
             // The program prints after the setup, and the question is asked between its phases.
-            let Some(phase) = phase else {
-                if let Some(bar) = shown.take() {
-                    bar.finish_and_clear();
-                }
-                return;
-            };
-            shown
-                .get_or_insert_with(new_bar)
-                .set_message(phase.to_owned());
+            None => spinner.clear(),
         };
         (call.progress(Arc::new(report)), progress)
     }
@@ -89,21 +77,6 @@ impl SetupProgress {
 
 impl Drop for SetupProgress {
     fn drop(&mut self) {
-        let mut shown = self.shown.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(bar) = shown.take() {
-            bar.finish_and_clear();
-        }
+        self.spinner.iter().for_each(Spinner::clear);
     }
-}
-
-fn new_bar() -> ProgressBar {
-    let bar = ProgressBar::new_spinner();
-    if let Ok(style) = ProgressStyle::with_template("{spinner} {msg} ({elapsed})") {
-        bar.set_style(style);
-    }
-    // Its thread panics if the system does not start it; without one the bar moves with the work.
-    if skills_threads::check(1).is_ok() {
-        bar.enable_steady_tick(TICK_INTERVAL);
-    }
-    bar
 }

@@ -10,8 +10,8 @@ use crate::context::Context;
 use crate::error::CommandError;
 use crate::exit::Exit;
 use crate::install::{
-    InstallArgs, PlanFindings, Target, failed, fetcher, open_read_only, open_store, parse_source,
-    parse_target, perform, plan_json, plan_lines, policy_words, report_failures,
+    InstallArgs, Target, failed, fetcher, open_read_only, open_store, parse_source, parse_target,
+    perform, policy_words, preview,
 };
 use crate::lint::prepare_linter;
 use crate::output::{Output, line};
@@ -69,7 +69,12 @@ impl Add {
         let plan = self.plan(&mut store, &fetcher, context)?;
         let output = context.output;
         if self.dry_run {
-            return self.print_dry_run(&plan, &directory, store.lock_file(), output);
+            let rest = || report_kept(&plan, &directory, store.lock_file(), output);
+            let shown = preview(&plan, &directory, &self.install.deny, rest, output)?;
+            if output.is_json() {
+                output.print_json(&shown.document)?;
+            }
+            return Ok(shown.exit);
         }
         if !output.is_json() && is_nothing_missing(&plan) {
             report_nothing_missing(store.lock_file(), &directory, output);
@@ -102,31 +107,6 @@ impl Add {
             check_locked(&plan, store)?;
         }
         Ok(plan)
-    }
-
-    fn print_dry_run(
-        &self,
-        plan: &Plan,
-        directory: &Path,
-        locked: &LockFile,
-        output: Output,
-    ) -> anyhow::Result<Exit> {
-        report_failures(plan, output);
-        let findings = PlanFindings::new(plan)?;
-        if output.is_json() {
-            output.print_json(&plan_json(plan, &findings, directory))?;
-        } else {
-            output.lines(plan_lines(plan, &findings))?;
-            report_kept(plan, directory, locked, output);
-        }
-        if let Some(denied) = findings.check_denied(plan, &self.install.deny, output) {
-            return Ok(denied);
-        }
-        Ok(if plan.failures().is_empty() {
-            Exit::Success
-        } else {
-            Exit::Failed
-        })
     }
 }
 

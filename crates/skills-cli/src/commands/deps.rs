@@ -10,7 +10,9 @@ use clap::{Args, Subcommand};
 use serde_json::{Value, json};
 use skills_runtime::deps::Plan;
 use skills_runtime::packages::ListedPackage;
-use skills_runtime::{ExecutionOptions, HostCommand, RunTarget, SkillRuntime};
+use skills_runtime::{
+    ExecutionOptions, HostCommand, PackageConfig, PackagePlan, RunTarget, SkillRuntime,
+};
 
 use crate::context::Context;
 use crate::exit::Exit;
@@ -18,9 +20,11 @@ use crate::input;
 use crate::lookup;
 use crate::output::Output;
 use crate::output::line;
-use crate::packages::package_config;
+use crate::packages::{SetupProgress, package_config};
 use crate::program_args::ProgramArgs;
 use crate::remedies::install_command;
+use crate::signals;
+use crate::virtual_env::{self, AskUser};
 
 /// Plan, install and remove the packages that skills declare
 ///
@@ -81,6 +85,23 @@ struct OpenedPackages {
     options: ExecutionOptions,
 }
 
+/// Returns a runtime with packages, also if a run would ignore requirements.
+fn runtime(
+    programs: &ProgramArgs,
+    configure: impl FnOnce(PackageConfig) -> PackageConfig,
+    context: &Context,
+) -> anyhow::Result<SkillRuntime> {
+    let interpreters = virtual_env::interpreters(programs, AskUser::No, context)?;
+    let builder = context.builder(&interpreters)?;
+    let builder = programs.configure(builder, Vec::new(), context)?;
+    let config = package_config(&context.settings()?.packages, &context.environment)?;
+    let builder = match config {
+        Some(config) => builder.packages(configure(config)),
+        None => builder,
+    };
+    Ok(builder.build())
+}
+
 impl PackageArgs {
     /// Returns the runtime, with packages in addition to those of the settings.
     fn open(
@@ -89,33 +110,50 @@ impl PackageArgs {
         accepted: Option<AcceptedPackages<'_>>,
         context: &Context,
     ) -> anyhow::Result<OpenedPackages> {
-        let interpreters = crate::virtual_env::interpreters(
-            &self.programs,
-            crate::virtual_env::AskUser::No,
-            context,
-        )?;
-        let builder = context.builder(&interpreters)?;
-        let mut builder = self.programs.configure(builder, Vec::new(), context)?;
-        if let Some(mut config) =
-            package_config(&context.settings()?.packages, &context.environment)?
-        {
+        let configure = |mut config: PackageConfig| {
             if allow_builds {
                 config = config.allow_builds(true);
             }
-            if let Some(AcceptedPackages { skill, packages }) = accepted {
-                config = config.skill_packages(skill, packages);
+            match accepted {
+                Some(AcceptedPackages { skill, packages }) => {
+                    config.skill_packages(skill, packages)
+                }
+                None => config,
             }
-            builder = builder.packages(config);
-        }
+        };
         Ok(OpenedPackages {
-            runtime: builder.build(),
+            runtime: runtime(&self.programs, configure, context)?,
             name: input::resolve_skill_name(&self.name),
             options: options(self.script.as_deref()),
         })
     }
 }
 
+/// What there is to install.
+enum Planned {
+    Nothing,
+    Packages(Box<PackagePlan>),
+    Interrupted,
+}
+
 impl OpenedPackages {
+    /// Selects the packages to install; with `refresh` the newest versions again.
+    fn plan(&self, refresh: bool) -> anyhow::Result<Planned> {
+        let mut options = self.options.clone();
+        let (call, progress) = SetupProgress::add_to(options.context);
+        options.context = call;
+        let executor = self.runtime.executor();
+        let planned = executor.plan_packages(&self.name, &options, refresh);
+        let planned = signals::run_until_interrupt(planned)?;
+        drop(progress);
+        let Some(planned) = planned else {
+            return Ok(Planned::Interrupted);
+        };
+        let explained = |error| lookup::explain_error(&self.runtime, &self.name, error);
+        let planned = planned.map_err(explained)?;
+        Ok(planned.map_or(Planned::Nothing, |plan| Planned::Packages(Box::new(plan))))
+    }
+
     /// Returns the script whose packages are meant, if one was chosen.
     fn script(&self) -> Option<&str> {
         match &self.options.target {

@@ -1,20 +1,14 @@
 //! `skills update`: replaces installed skills by the newest versions of their sources.
 
-use std::path::Path;
-
 use clap::Args;
 use serde_json::json;
-use skills_install::Plan;
 
 use crate::context::Context;
 use crate::exit::Exit;
 use crate::install::{
-    InstallArgs, Performed, PlanFindings, Target, failed, fetcher, open_read_only, open_store,
-    parse_target, perform, plan_json, plan_lines, policy_words, reject_frozen, report_failures,
-    report_nothing_locked, select_locked,
+    InstallArgs, Target, failed, fetcher, open_read_only, open_store, parse_target, perform,
+    policy_words, preview, reject_frozen, report_nothing_locked, select_locked,
 };
-use crate::lint::DenyArgs;
-use crate::output::Output;
 
 /// Update installed skills
 ///
@@ -61,7 +55,11 @@ impl Update {
             let plan = store.plan_update_all(&fetcher, &names, edits, &policy_words);
             let plan = plan.map_err(failed)?;
             let performed = if self.check {
-                check(&plan, &directory, &self.install.deny, output)?
+                let mut shown = preview(&plan, &directory, &self.install.deny, || {}, output)?;
+                if !plan.is_empty() {
+                    shown.exit = Exit::Failed;
+                }
+                shown
             } else {
                 perform(store, plan, &directory, &self.install, context)?
             };
@@ -77,28 +75,4 @@ impl Update {
         }
         Ok(exit)
     }
-}
-
-/// Prints what an update would change.
-fn check(
-    plan: &Plan,
-    directory: &Path,
-    deny: &DenyArgs,
-    output: Output,
-) -> anyhow::Result<Performed> {
-    report_failures(plan, output);
-    let findings = PlanFindings::new(plan)?;
-    if !output.is_json() {
-        output.lines(plan_lines(plan, &findings))?;
-    }
-    let denied = findings.check_denied(plan, deny, output);
-    let is_current = denied.is_none() && plan.is_empty() && plan.failures().is_empty();
-    Ok(Performed {
-        document: plan_json(plan, &findings, directory),
-        exit: if is_current {
-            Exit::Success
-        } else {
-            Exit::Failed
-        },
-    })
 }

@@ -2,8 +2,7 @@
 
 use skills_install::{Action, Plan, SkillChange};
 
-use super::PlanFindings;
-
+use super::findings::PlanFindings;
 use crate::approver::{Confirmation, confirm, is_terminal};
 use crate::output::Output;
 

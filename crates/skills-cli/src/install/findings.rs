@@ -3,7 +3,7 @@
 use skills_install::{Action, Plan, SkillChange};
 use skills_runtime::discovery::parallel_map;
 
-use super::failed_search;
+use super::error::failed_search;
 use crate::exit::Exit;
 use crate::lint::{DenyArgs, SkillFindings};
 use crate::output::{Output, line};

@@ -3,7 +3,7 @@
 use skills_install::KnownSources;
 use skills_runtime::PrivateFile;
 
-use super::failed;
+use super::error::failed;
 use crate::context::Context;
 use crate::error::CommandError;
 use crate::exit::Exit;

@@ -5,11 +5,15 @@ use std::path::Path;
 use serde_json::{Value, json};
 use skills_install::{Action, Plan, Store};
 
-use super::{
-    Consent, InstallArgs, PlanFindings, SourceMemory, ask, change_json, failed, plan_lines,
-};
+use super::arguments::InstallArgs;
+use super::consent::{Consent, ask};
+use super::error::{describe, failed, help};
+use super::findings::PlanFindings;
+use super::memory::SourceMemory;
+use super::plan_text::{change_json, plan_lines};
 use crate::context::Context;
 use crate::exit::Exit;
+use crate::lint::DenyArgs;
 use crate::output::{Output, line};
 
 /// What became of the plan for one directory.
@@ -49,11 +53,7 @@ pub(crate) fn perform(
             exit: Exit::Denied,
         });
     }
-    let exit = if plan.failures().is_empty() {
-        Exit::Success
-    } else {
-        Exit::Failed
-    };
+    let exit = exit_of(&plan);
     let done = done_lines(&plan, directory);
     // First, so that no skill is installed whose source is unknown later.
     SourceMemory::new(context).change(|known| store.remember_plan(&plan, known))?;
@@ -66,8 +66,37 @@ pub(crate) fn perform(
     Ok(Performed { document, exit })
 }
 
+/// Prints what a plan would change, and then `rest` if the output is text.
+pub(crate) fn preview(
+    plan: &Plan,
+    directory: &Path,
+    deny: &DenyArgs,
+    rest: impl FnOnce(),
+    output: Output,
+) -> anyhow::Result<Performed> {
+    report_failures(plan, output);
+    let findings = PlanFindings::new(plan)?;
+    if !output.is_json() {
+        output.lines(plan_lines(plan, &findings))?;
+        rest();
+    }
+    let denied = findings.check_denied(plan, deny, output);
+    Ok(Performed {
+        document: plan_json(plan, &findings, directory),
+        exit: denied.unwrap_or_else(|| exit_of(plan)),
+    })
+}
+
+fn exit_of(plan: &Plan) -> Exit {
+    if plan.failures().is_empty() {
+        Exit::Success
+    } else {
+        Exit::Failed
+    }
+}
+
 /// Returns a plan as JSON, not applied.
-pub(crate) fn plan_json(plan: &Plan, findings: &PlanFindings, directory: &Path) -> Value {
+fn plan_json(plan: &Plan, findings: &PlanFindings, directory: &Path) -> Value {
     let failures = plan
         .failures()
         .iter()
@@ -86,11 +115,8 @@ pub(crate) fn plan_json(plan: &Plan, findings: &PlanFindings, directory: &Path) 
 pub(crate) fn report_failures(plan: &Plan, output: Output) {
     for failure in plan.failures() {
         let names = line(&failure.names().join(", "));
-        output.status(&format!(
-            "error: {names}: {}",
-            super::describe(failure.error())
-        ));
-        if let Some(help) = super::help(failure.error()) {
+        output.status(&format!("error: {names}: {}", describe(failure.error())));
+        if let Some(help) = help(failure.error()) {
             output.status(&format!("help: {help}"));
         }
     }

@@ -4,7 +4,7 @@ use indicatif::HumanBytes;
 use serde_json::{Value, json};
 use skills_install::{Action, LockedSkill, Plan, SkillChange};
 
-use super::PlanFindings;
+use super::findings::PlanFindings;
 use crate::counted::counted;
 use crate::lint::SkillFindings;
 use crate::output::line;

@@ -7,6 +7,7 @@ use skills_install::{LockFile, Verification};
 use skills_runtime::Scope;
 use skills_runtime::discovery::{LOCK_FILE, Root, name_similarity};
 
+use super::error::failed;
 use crate::context::Context;
 use crate::error::CommandError;
 use crate::exit::Exit;
@@ -155,7 +156,7 @@ fn needs_lock_file(root: &Root, context: &Context) -> bool {
 
 /// Compares the skills of a root with its lock file.
 pub(crate) fn verify(root: &Root, context: &Context) -> anyhow::Result<Verification> {
-    Verification::of_root(root, &context.discovery()?).map_err(super::failed)
+    Verification::of_root(root, &context.discovery()?).map_err(failed)
 }
 
 fn has_lock_file(directory: &Path) -> bool {
@@ -174,7 +175,7 @@ pub(crate) fn select_locked(
     let mut selected = Vec::new();
     let mut known: BTreeSet<String> = BTreeSet::new();
     for directory in locked_directories(target, context)? {
-        let lock = LockFile::read(&directory).map_err(super::failed)?;
+        let lock = LockFile::read(&directory).map_err(failed)?;
         let locked = lock.skills().keys().cloned();
         let is_wanted = |name: &String| names.is_empty() || names.contains(name);
         selected.push((

@@ -6,7 +6,7 @@ use skills_runtime::packages::ListedPackage;
 use skills_runtime::{CallContext, PackagePlan, PackageStatus};
 
 use super::mentioned::Mentioned;
-use super::{AcceptedPackages, OpenedPackages, PackageArgs, plan_json, plan_lines};
+use super::{AcceptedPackages, OpenedPackages, PackageArgs, Planned, plan_json, plan_lines};
 use crate::approver::{is_terminal, require_confirmation};
 use crate::commands::config::set_list;
 use crate::context::Context;
@@ -40,18 +40,11 @@ pub(crate) struct Install {
     yes: bool,
 }
 
-/// What there is to install.
-enum Planned {
-    Nothing,
-    Packages(Box<PackagePlan>),
-    Interrupted,
-}
-
 impl Install {
     pub(crate) fn run(&self, context: &Context) -> anyhow::Result<Exit> {
         let output = context.output;
         let opened = self.package.open(self.build, None, context)?;
-        match plan(&opened)? {
+        match opened.plan(false)? {
             Planned::Interrupted => Ok(Exit::Interrupted),
             Planned::Packages(plan) => {
                 if !self.yes {
@@ -102,7 +95,7 @@ impl Install {
         let skill = mentioned.skill();
         let accepted = AcceptedPackages { skill, packages };
         let opened = self.package.open(self.build, Some(accepted), context)?;
-        let plan = match plan(&opened)? {
+        let plan = match opened.plan(false)? {
             Planned::Interrupted => return Ok(Exit::Interrupted),
             Planned::Nothing => return Ok(Exit::Success),
             Planned::Packages(plan) => plan,
@@ -125,26 +118,6 @@ fn require_agreement(
         output.status(&line);
     }
     require_confirmation(question, "nothing was installed", output)
-}
-
-/// Selects the packages to install.
-fn plan(opened: &OpenedPackages) -> anyhow::Result<Planned> {
-    let OpenedPackages {
-        runtime,
-        name,
-        options,
-    } = opened;
-    let mut options = options.clone();
-    let (call, progress) = SetupProgress::add_to(options.context);
-    options.context = call;
-    let planned = runtime.executor().plan_packages(name, &options, false);
-    let planned = signals::run_until_interrupt(planned)?;
-    drop(progress);
-    let Some(planned) = planned else {
-        return Ok(Planned::Interrupted);
-    };
-    let planned = planned.map_err(|error| lookup::explain_error(runtime, name, error))?;
-    Ok(planned.map_or(Planned::Nothing, |plan| Planned::Packages(Box::new(plan))))
 }
 
 /// Installs a plan.

@@ -5,13 +5,10 @@ use serde_json::json;
 use skills_runtime::PackageStatus;
 
 use super::mentioned::Mentioned;
-use super::{OpenedPackages, PackageArgs, plan_json, plan_lines};
+use super::{OpenedPackages, PackageArgs, Planned, plan_json, plan_lines};
 use crate::context::Context;
 use crate::exit::Exit;
-use crate::lookup;
-use crate::packages::SetupProgress;
 use crate::remedies::install_command;
-use crate::signals;
 
 /// List the packages that would be installed for a skill
 ///
@@ -37,19 +34,9 @@ impl Plan {
             name,
             options,
         } = &opened;
-        let mut options = options.clone();
-        let (call, progress) = SetupProgress::add_to(options.context);
-        options.context = call;
-        let executor = runtime.executor();
-        let planned = executor.plan_packages(name, &options, self.refresh);
-        let planned = signals::run_until_interrupt(planned)?;
-        drop(progress);
-        let Some(planned) = planned else {
-            return Ok(Exit::Interrupted);
-        };
-        let planned = planned.map_err(|error| lookup::explain_error(runtime, name, error))?;
-        match planned {
-            None => match executor.package_status(name, &options)? {
+        match opened.plan(self.refresh)? {
+            Planned::Interrupted => return Ok(Exit::Interrupted),
+            Planned::Nothing => match runtime.executor().package_status(name, options)? {
                 PackageStatus::Mentioned(packages) => {
                     Mentioned::new(runtime, name, &packages)?.print("plan", output)?;
                 }
@@ -61,13 +48,13 @@ impl Plan {
                 }
                 _ => output.status(&format!("all packages of skill `{name}` are present")),
             },
-            Some(plan) if output.is_json() => {
+            Planned::Packages(plan) if output.is_json() => {
                 let packages = plan_json(plan.packages());
                 output.print_json(
                     &json!({"skill": name, "missing": plan.missing(), "plan": packages}),
                 )?;
             }
-            Some(plan) => {
+            Planned::Packages(plan) => {
                 output.lines(plan_lines(plan.packages()))?;
                 if let Some(command) = install_command(name, opened.script()) {
                     output.status(&format!("help: install them with `{command}`"));

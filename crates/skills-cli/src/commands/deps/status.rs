@@ -5,13 +5,12 @@ use serde_json::json;
 use skills_runtime::deps::StoredEnvironment;
 use skills_runtime::{PackageStatus, SkillRuntime};
 
-use super::options;
+use super::{options, runtime};
 use crate::context::Context;
 use crate::exit::Exit;
 use crate::input;
 use crate::lookup;
 use crate::output::line;
-use crate::packages::package_config;
 use crate::program_args::ProgramArgs;
 
 /// Show which packages of skills are missing, and the installed environments
@@ -31,17 +30,7 @@ pub(crate) struct Status {
 impl Status {
     pub(crate) fn run(&self, context: &Context) -> anyhow::Result<Exit> {
         let output = context.output;
-        let interpreters = crate::virtual_env::interpreters(
-            &self.programs,
-            crate::virtual_env::AskUser::No,
-            context,
-        )?;
-        let builder = context.builder(&interpreters)?;
-        let builder = self.programs.configure(builder, Vec::new(), context)?;
-        let builder = package_config(&context.settings()?.packages, &context.environment)?
-            .into_iter()
-            .fold(builder, |builder, config| builder.packages(config));
-        let runtime = builder.build();
+        let runtime = runtime(&self.programs, |config| config, context)?;
         let statuses = self.statuses(&runtime)?;
         let environments = runtime
             .executor()

@@ -5,13 +5,13 @@ use std::collections::BTreeSet;
 use clap::Args;
 use serde_json::{Value, json};
 use skills_client_config::{
-    ConfigScope, ConfigTarget, Consent, EntryChange, EntryOrigin, Proposal, ServerClient,
-    ServerEntry, Transport, configured_servers,
+    ConfigScope, ConfigTarget, EntryChange, EntryOrigin, Proposal, ServerClient, ServerEntry,
+    Transport, configured_servers,
 };
 use skills_runtime::prompt::{MissingRequirements, MissingServer, RequirementSession};
 use skills_runtime::{Entry, SkillRuntime};
 
-use super::client_edit::{self, EditStatus};
+use super::client_edit::{self, Agreement, EditStatus};
 use crate::approver::{self, Confirmation};
 use crate::client_config::{client_environment, client_parser};
 use crate::context::Context;
@@ -73,26 +73,15 @@ impl AddServers {
         let (runtime, output) = (context.runtime()?, context.output);
         let required = self.required_servers(&runtime, output)?;
         let plan = self.plan(required, context)?;
-        let target = &plan.target;
-        let proposal = client_edit::propose(target, output)?;
-        if proposal.is_unchanged() {
-            return plan.report(EditStatus::Unchanged, &proposal, output);
-        }
-        if self.dry_run {
-            return plan.report(EditStatus::Planned, &proposal, output);
-        }
-        output.status_lines(&plan.describe(&proposal));
-        let agreed = match self.confirm(&plan, &proposal, output) {
-            // Other programs can change the file during the prompt, so consent is for what was
-            // shown and not for any later edit.
-            Confirmation::Yes => Consent::Proposal(&proposal),
-            Confirmation::No => return plan.report(EditStatus::Declined, &proposal, output),
-            Confirmation::Unanswered => {
-                return plan.report(EditStatus::Unanswered, &proposal, output);
-            }
+        let ask = |proposal: &Proposal| self.confirm(&plan, proposal, output);
+        let agreement = if self.dry_run {
+            Agreement::DryRun
+        } else {
+            Agreement::Asked(&ask)
         };
-        let (status, written) = client_edit::write(target, agreed, &context.environment)?;
-        plan.report(status, &written, output)
+        let describe = |proposal: &Proposal| plan.describe(proposal);
+        let (status, proposal) = client_edit::edit(&plan.target, agreement, describe, context)?;
+        plan.report(status, &proposal, output)
     }
 
     /// Returns the servers that the skills declare, each once with its first name, and reports

@@ -9,6 +9,8 @@ use serde::Serialize;
 use skills_client_config::{ConfigTarget, Consent, Proposal};
 use skills_runtime::PrivateFile;
 
+use crate::approver::Confirmation;
+use crate::context::Context;
 use crate::error::CommandError;
 use crate::exit::Exit;
 use crate::output::Output;
@@ -38,7 +40,7 @@ impl EditStatus {
 }
 
 /// Plans the edit. If the layout of the file cannot be edited, prints the entries for its user.
-pub(super) fn propose(target: &ConfigTarget, output: Output) -> anyhow::Result<Proposal> {
+fn propose(target: &ConfigTarget, output: Output) -> anyhow::Result<Proposal> {
     let proposal = target.propose().inspect_err(|_| {
         if let Some(entries) = target.manual_entries() {
             output.status_lines(entries.trim_end());
@@ -47,8 +49,52 @@ pub(super) fn propose(target: &ConfigTarget, output: Output) -> anyhow::Result<P
     Ok(proposal?)
 }
 
+/// How the change is agreed to.
+pub(super) enum Agreement<'a> {
+    /// The user wrote `--dry-run`: not at all.
+    DryRun,
+    /// The user wrote `--yes`.
+    Given,
+    /// By the answer to a question about the proposal.
+    Asked(&'a dyn Fn(&Proposal) -> Confirmation),
+}
+
+/// Shows the change that is described by `describe`, and writes it if that is agreed to. Returns the
+/// result, with what was written: its position can differ from what was shown.
+pub(super) fn edit(
+    target: &ConfigTarget,
+    agreement: Agreement<'_>,
+    describe: impl FnOnce(&Proposal) -> String,
+    context: &Context,
+) -> anyhow::Result<(EditStatus, Proposal)> {
+    let output = context.output;
+    let proposal = propose(target, output)?;
+    if proposal.is_unchanged() {
+        return Ok((EditStatus::Unchanged, proposal));
+    }
+    let show = || output.status_lines(&describe(&proposal));
+    let agreed = match agreement {
+        Agreement::DryRun => return Ok((EditStatus::Planned, proposal)),
+        Agreement::Given => {
+            show();
+            Consent::Any
+        }
+        Agreement::Asked(ask) => {
+            show();
+            match ask(&proposal) {
+                // Other programs can change the file during the prompt, so consent is for what was
+                // shown and not for any later edit.
+                Confirmation::Yes => Consent::Proposal(&proposal),
+                Confirmation::No => return Ok((EditStatus::Declined, proposal)),
+                Confirmation::Unanswered => return Ok((EditStatus::Unanswered, proposal)),
+            }
+        }
+    };
+    write(target, agreed, &context.environment)
+}
+
 /// Applies a change that was agreed to, and returns what was written.
-pub(super) fn write(
+fn write(
     target: &ConfigTarget,
     agreed: Consent<'_>,
     environment: &Environment,

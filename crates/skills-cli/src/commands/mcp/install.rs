@@ -6,12 +6,12 @@ use anyhow::bail;
 use clap::{ArgMatches, Args};
 use serde_json::json;
 use skills_client_config::{
-    ConfigScope, ConfigTarget, Consent, EntryChange, EntryOrigin, Proposal, ServerClient,
-    ServerEntry, Transport,
+    ConfigScope, ConfigTarget, EntryChange, EntryOrigin, Proposal, ServerClient, ServerEntry,
+    Transport,
 };
 
-use super::client_edit::{self, EditStatus};
-use crate::approver::{self, Confirmation};
+use super::client_edit::{self, Agreement, EditStatus};
+use crate::approver;
 use crate::client_config::{client_environment, client_parser};
 use crate::context::Context;
 use crate::error::{CommandError, usage_message};
@@ -95,31 +95,16 @@ impl Install {
         self.reject_misplaced_options(&context.options)?;
         let target = self.target(context)?;
         let output = context.output;
-        let proposal = client_edit::propose(&target, output)?;
-        if proposal.is_unchanged() {
-            return report(&target, EditStatus::Unchanged, &proposal, output);
-        }
-        if self.dry_run {
-            return report(&target, EditStatus::Planned, &proposal, output);
-        }
-        output.status_lines(&describe(&target, &proposal));
-        let agreed = if self.yes {
-            Consent::Any
+        let ask = |_: &Proposal| approver::confirm("Apply this change? [y/N]", output);
+        let agreement = if self.dry_run {
+            Agreement::DryRun
+        } else if self.yes {
+            Agreement::Given
         } else {
-            match approver::confirm("Apply this change? [y/N]", output) {
-                // Other programs can change the file during the prompt, so consent is for what was
-                // shown and not for any later edit.
-                Confirmation::Yes => Consent::Proposal(&proposal),
-                Confirmation::No => {
-                    return report(&target, EditStatus::Declined, &proposal, output);
-                }
-                Confirmation::Unanswered => {
-                    return report(&target, EditStatus::Unanswered, &proposal, output);
-                }
-            }
+            Agreement::Asked(&ask)
         };
-        // The report shows what was written, which can differ from the proposal in its position.
-        let (status, proposal) = client_edit::write(&target, agreed, &context.environment)?;
+        let describe = |proposal: &Proposal| describe(&target, proposal);
+        let (status, proposal) = client_edit::edit(&target, agreement, describe, context)?;
         report(&target, status, &proposal, output)
     }
 

@@ -2,20 +2,16 @@
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
-use std::sync::Mutex;
-use std::sync::atomic::{AtomicUsize, Ordering};
 
 use skills_runtime::discovery::{
     Discovery, HiddenDirectories, NestedSkills, SkillFileSymlinks, SkillFiles, SkipReason, Skipped,
+    parallel_map,
 };
 use skills_runtime::{Catalog, Entry, Root, Scope};
 
 use super::Finding;
 use crate::context::Context;
 use crate::skill_path::SkillPath;
-
-/// Maximum number of threads; more wait for the disk.
-const MAX_THREADS: usize = 8;
 
 /// What a path of the command line is.
 pub(super) enum Target {
@@ -143,38 +139,8 @@ pub(super) fn check_parallel(
     targets: &Targets,
     check: impl Fn(&SkillPath) -> Vec<Finding> + Sync,
 ) -> Vec<Vec<Finding>> {
-    let next = AtomicUsize::new(0);
-    let results: Mutex<Vec<(usize, Vec<Finding>)>> = Mutex::new(Vec::new());
-    let work = || {
-        let mut own = Vec::new();
-        while let Some((index, target)) = {
-            let index = next.fetch_add(1, Ordering::Relaxed);
-            targets.list.get(index).map(|target| (index, target))
-        } {
-            if let Target::Skill(skill) = target {
-                own.push((index, check(skill)));
-            }
-        }
-        results
-            .lock()
-            .unwrap_or_else(std::sync::PoisonError::into_inner)
-            .extend(own);
-    };
-    let threads = std::thread::available_parallelism()
-        .map_or(1, usize::from)
-        .min(MAX_THREADS)
-        .min(targets.list.len());
-    std::thread::scope(|scope| {
-        skills_threads::spawn_scoped(scope, threads.saturating_sub(1), work);
-        work();
-    });
-    let mut ordered: Vec<Vec<Finding>> = Vec::new();
-    ordered.resize_with(targets.list.len(), Vec::new);
-    let results = results
-        .into_inner()
-        .unwrap_or_else(std::sync::PoisonError::into_inner);
-    for (index, findings) in results {
-        ordered[index] = findings;
-    }
-    ordered
+    parallel_map(&targets.list, |target| match target {
+        Target::Skill(skill) => check(skill),
+        Target::Missing { .. } => Vec::new(),
+    })
 }
