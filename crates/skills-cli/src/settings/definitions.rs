@@ -34,10 +34,9 @@ pub(crate) struct Setting {
     meaning: &'static str,
     /// A value for the documentation, as TOML.
     #[cfg_attr(not(test), expect(dead_code, reason = "for the documentation"))]
-    pub(super) example: &'static str,
+    example: &'static str,
     /// The option of the command line that takes precedence, or adds to it.
-    #[cfg_attr(not(test), expect(dead_code, reason = "for the documentation"))]
-    pub(super) option: Option<&'static str>,
+    option: Option<&'static str>,
     /// Variables of the environment. If no file sets a setting that is a text, the first variable
     /// with a valid value does.
     pub(super) variables: &'static [&'static str],
@@ -481,6 +480,7 @@ fn is_index_url(url: &str) -> bool {
 }
 
 #[cfg(test)]
+#[expect(clippy::disallowed_methods, reason = "a page is not a file of a skill")]
 mod tests {
     use std::fmt::Write as _;
     use std::path::Path;
