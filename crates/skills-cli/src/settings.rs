@@ -216,7 +216,7 @@ impl Settings {
             let mut variables = setting.variables.iter();
             let valid = variables.find_map(|name| {
                 let text = environment.variable(name)?.to_str()?;
-                check.accept(text).is_ok().then(|| text.to_owned())
+                (check.check)(text).is_ok().then(|| text.to_owned())
             });
             if let Some(text) = valid {
                 let key = SettingKey {

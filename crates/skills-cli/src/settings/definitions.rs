@@ -32,9 +32,6 @@ pub(crate) struct Setting {
     pub(crate) name: &'static str,
     /// The description, in which `{…}` is generated.
     meaning: &'static str,
-    /// A value for the documentation, as TOML.
-    #[cfg_attr(not(test), expect(dead_code, reason = "for the documentation"))]
-    example: &'static str,
     /// The option of the command line that takes precedence, or adds to it.
     option: Option<&'static str>,
     /// Variables of the environment. If no file sets a setting that is a text, the first variable
@@ -71,34 +68,41 @@ pub(crate) enum Kind {
 /// Which texts a setting accepts.
 #[derive(Debug)]
 pub(crate) struct Check {
-    pub(super) expected: &'static str,
+    expected: &'static str,
     /// Returns an error for a text that is not accepted, which is `None` if `expected` says it all.
     pub(super) check: fn(&str) -> Result<(), Option<String>>,
 }
 
+impl Kind {
+    /// Returns what a value must be.
+    pub(super) fn expected(&self) -> String {
+        match self {
+            Self::Path(_) => "a path".to_owned(),
+            Self::Paths(_) => "a list of paths".to_owned(),
+            Self::Text(check, _) | Self::Texts(check, _) => check.expected.to_owned(),
+            Self::Number(range, unit, _) => format!("{} to {} {unit}", range.start(), range.end()),
+            Self::Switch(_) => "true or false".to_owned(),
+        }
+    }
+}
+
 impl Check {
     const SANDBOX: Self = Self {
-        expected: "expected the name of a sandbox",
+        expected: "the name of a sandbox",
         check: |word| described(word.parse::<SandboxChoice>()),
     };
     const INDEX: Self = Self {
-        expected: "expected a URL without credentials, such as https://pypi.org/simple",
+        expected: "a URL without credentials, such as https://pypi.org/simple",
         check: |url| accept_if(is_index_url(url)),
     };
 }
 
 impl Setting {
     /// A setting of a trusted project, without option and variables.
-    const fn new(
-        name: &'static str,
-        meaning: &'static str,
-        example: &'static str,
-        kind: Kind,
-    ) -> Self {
+    const fn new(name: &'static str, meaning: &'static str, kind: Kind) -> Self {
         Self {
             name,
             meaning,
-            example,
             option: None,
             variables: &[],
             in_project: InProject::IfTrusted,
@@ -143,14 +147,12 @@ pub(crate) static SETTINGS: [Setting; 26] = [
     Setting::new(
         "workspace",
         "directory that programs work on",
-        "\"/home/ada/project\"",
         Kind::Path(|settings, _, directory| settings.workspace = Some(directory)),
     )
     .option("--workspace"),
     Setting::new(
         "timeout-seconds",
         "deadline of a run, at most {max}",
-        "120",
         Kind::Number(1..=600, "seconds", |settings, seconds| {
             settings.timeout_ms = Some(seconds * 1_000);
         }),
@@ -164,7 +166,6 @@ pub(crate) static SETTINGS: [Setting; 26] = [
     Setting::new(
         "memory-mib",
         "memory of a run, at most {max}",
-        "1024",
         Kind::Number(1..=MAX_MIB, "MiB", |settings, mib| {
             settings.memory_mib = Some(mib);
         }),
@@ -177,28 +178,24 @@ pub(crate) static SETTINGS: [Setting; 26] = [
     Setting::new(
         "hooks",
         "true to run the approved hooks of skills",
-        "true",
         Kind::Switch(|settings, _, is_enabled| settings.hooks = is_enabled),
     )
     .option("--hooks"),
     Setting::new(
         "env-files",
         "list of .env files",
-        "[\"/home/ada/.skills.env\"]",
         Kind::Paths(|settings| &mut settings.env_files),
     )
     .option("--env-file"),
     Setting::new(
         "roots",
         "list of directories to search in addition",
-        "[\"/srv/skills\"]",
         Kind::Paths(|settings| &mut settings.roots),
     )
     .option("--add-root"),
     Setting::new(
         "usage-ledger",
         "false to record no use of skills",
-        "false",
         Kind::Switch(|settings, _, is_on| settings.usage_ledger = Some(is_on)),
     )
     .variables(&[LEDGER_VARIABLE])
@@ -206,7 +203,6 @@ pub(crate) static SETTINGS: [Setting; 26] = [
     Setting::new(
         TRUSTED_PROJECTS,
         "list of projects whose skills, settings and policy are used",
-        "[\"/home/ada/project\"]",
         Kind::Paths(|settings| &mut settings.trusted_projects),
     )
     .option("--trust-project")
@@ -214,10 +210,9 @@ pub(crate) static SETTINGS: [Setting; 26] = [
     Setting::new(
         "packages",
         "`ask` to install packages that skills declare once you agree, `ignore` for never",
-        "\"ask\"",
         Kind::Text(
             Check {
-                expected: "expected `ask` or `ignore`",
+                expected: "`ask` or `ignore`",
                 check: |word| accept_if(["ask", "ignore"].contains(&word)),
             },
             |settings, _, mode| settings.packages.is_ignored = mode == "ignore",
@@ -226,7 +221,6 @@ pub(crate) static SETTINGS: [Setting; 26] = [
     Setting::new(
         "python-index",
         "URL of the index of Python packages",
-        "\"https://pypi.org/simple\"",
         Kind::Text(Check::INDEX, |settings, _, url| {
             settings.packages.python_index = Some(url);
         }),
@@ -235,7 +229,6 @@ pub(crate) static SETTINGS: [Setting; 26] = [
     Setting::new(
         "npm-registry",
         "URL of the registry of Node packages",
-        "\"https://registry.npmjs.org\"",
         Kind::Text(Check::INDEX, |settings, _, url| {
             settings.packages.npm_registry = Some(url);
         }),
@@ -244,10 +237,9 @@ pub(crate) static SETTINGS: [Setting; 26] = [
     Setting::new(
         "package-hosts",
         "list of further hosts that files of packages are from",
-        "[\"files.example.com\"]",
         Kind::Texts(
             Check {
-                expected: "expected a list of hosts, such as files.example.com",
+                expected: "a list of hosts, such as files.example.com",
                 check: |host| accept_if(host.parse::<HostPattern>().is_ok()),
             },
             |settings, _, hosts| settings.packages.hosts.extend(hosts),
@@ -256,10 +248,9 @@ pub(crate) static SETTINGS: [Setting; 26] = [
     Setting::new(
         "private-sources",
         "list of hosts, each with or without a port, whose private addresses skills may be installed from",
-        "[\"git.acme.example\", \"10.0.0.7:8443\"]",
         Kind::Texts(
             Check {
-                expected: "expected a list of HOST or HOST:PORT, such as git.acme.example",
+                expected: "a list of HOST or HOST:PORT, such as git.acme.example",
                 check: |host| accept_if(is_private_host(host)),
             },
             |settings, _, hosts| settings.private_sources.extend(hosts),
@@ -269,10 +260,9 @@ pub(crate) static SETTINGS: [Setting; 26] = [
     Setting::new(
         "clawhub-registry",
         "URL of the registry of `clawhub:SLUG`",
-        "\"https://clawhub.ai\"",
         Kind::Text(
             Check {
-                expected: "expected a URL without credentials, such as https://clawhub.ai",
+                expected: "a URL without credentials, such as https://clawhub.ai",
                 check: Check::INDEX.check,
             },
             |settings, _, url| settings.clawhub_registry = Some(url),
@@ -282,13 +272,11 @@ pub(crate) static SETTINGS: [Setting; 26] = [
     Setting::new(
         "package-builds",
         "true to build packages from source in the sandbox",
-        "false",
         Kind::Switch(|settings, _, is_allowed| settings.packages.builds = is_allowed),
     ),
     Setting::new(
         "sandbox",
         "{sandboxes}, for programs of all skills",
-        "\"auto\"",
         Kind::Text(Check::SANDBOX, |settings, _, word| {
             settings.sandbox.choice = word.parse().unwrap_or_default();
         }),
@@ -298,10 +286,9 @@ pub(crate) static SETTINGS: [Setting; 26] = [
     Setting::new(
         "container-image",
         "image of containers, by its digest: `NAME@sha256:DIGEST`",
-        "\"docker.io/library/python@sha256:…\"",
         Kind::Text(
             Check {
-                expected: "expected an image",
+                expected: "an image",
                 check: check_image,
             },
             |settings, _, image| settings.sandbox.image = Some(image),
@@ -311,7 +298,6 @@ pub(crate) static SETTINGS: [Setting; 26] = [
     Setting::new(
         "container-socket",
         "socket of Docker or Podman, by default the first that exists",
-        "\"/run/user/1000/podman/podman.sock\"",
         Kind::Path(|settings, _, path| settings.sandbox.socket = Some(path)),
     )
     .variables(&[ENGINE_VARIABLE])
@@ -319,10 +305,9 @@ pub(crate) static SETTINGS: [Setting; 26] = [
     Setting::new(
         "container-runtime",
         "OCI runtime of containers, such as `runsc`",
-        "\"runsc\"",
         Kind::Text(
             Check {
-                expected: "expected the name of a runtime",
+                expected: "the name of a runtime",
                 check: |name| accept_if(!name.is_empty()),
             },
             |settings, _, name| settings.sandbox.runtime = Some(name),
@@ -332,7 +317,6 @@ pub(crate) static SETTINGS: [Setting; 26] = [
     Setting::new(
         "container-keep-seconds",
         "how long a server keeps containers for further runs, at most {max}",
-        "300",
         Kind::Number(0..=3_600, "seconds", |settings, seconds| {
             settings.sandbox.keep_seconds = seconds;
         }),
@@ -341,14 +325,12 @@ pub(crate) static SETTINGS: [Setting; 26] = [
     Setting::new(
         "interpreters.KIND",
         "interpreter for {types}",
-        "\"/home/ada/venvs/data/bin/python\"",
         Kind::Path(add_interpreter),
     )
     .option("--interpreter"),
     Setting::new(
         "skills.NAME.enabled",
         "true or false",
-        "false",
         Kind::Switch(|settings, origin, is_enabled| {
             let source = origin.file.display().to_string();
             let rule = if is_enabled {
@@ -365,7 +347,6 @@ pub(crate) static SETTINGS: [Setting; 26] = [
     Setting::new(
         "skills.NAME.pin",
         "true to list the skill first",
-        "true",
         Kind::Switch(|settings, origin, is_pinned| {
             settings.pinned.push((origin.skill(), is_pinned));
         }),
@@ -373,7 +354,6 @@ pub(crate) static SETTINGS: [Setting; 26] = [
     Setting::new(
         "skills.NAME.sandbox",
         "sandbox for programs of one skill, as `sandbox`",
-        "\"container\"",
         Kind::Text(Check::SANDBOX, |settings, origin, word| {
             let choice = word.parse().unwrap_or_default();
             let of_skills = &mut settings.sandbox.of_skills;
@@ -385,10 +365,9 @@ pub(crate) static SETTINGS: [Setting; 26] = [
     Setting::new(
         "skills.NAME.packages",
         "list of packages for a skill that does not declare them: `pypdf>=4`, `npm:left-pad@1`",
-        "[\"pypdf>=4\", \"npm:left-pad@1\"]",
         Kind::Texts(
             Check {
-                expected: "expected a list of packages, such as pypdf>=4",
+                expected: "a list of packages, such as pypdf>=4",
                 check: check_package,
             },
             |settings, origin, packages| {
@@ -400,7 +379,6 @@ pub(crate) static SETTINGS: [Setting; 26] = [
     Setting::new(
         "skills.NAME.interpreters.KIND",
         "interpreter for the scripts of one skill",
-        "\"/home/ada/venvs/pdf/bin/python\"",
         Kind::Path(add_interpreter),
     )
     .option("--interpreter"),
@@ -483,17 +461,16 @@ fn is_index_url(url: &str) -> bool {
 #[expect(clippy::disallowed_methods, reason = "a page is not a file of a skill")]
 mod tests {
     use std::fmt::Write as _;
-    use std::path::Path;
 
     use clap::CommandFactory as _;
     use skills_test_support::{assert_document, source_tree};
 
-    use super::super::keys::{BaseDirs, FileSettings, SettingKey};
+    use super::super::keys::SettingKey;
     use super::*;
     use crate::cli::Arguments;
 
     const PAGE: &str = "docs/configuration.md";
-    const HEADER: &str = "| setting | example | option, variable | in a project | meaning |\n";
+    const HEADER: &str = "| setting | value | option, variable | in a project | meaning |\n";
 
     /// Formats words as a list of code.
     fn code<'a>(words: impl IntoIterator<Item = &'a str>) -> String {
@@ -512,8 +489,8 @@ mod tests {
                 InProject::Restricts(_) if matches!(setting.kind, Kind::Switch(_)) => "`false`",
                 InProject::Restricts(_) => "a lower value",
             };
-            let (name, example, meaning) = (setting.name, setting.example, setting.meaning());
-            let row = format!("| `{name}` | `{example}` | {sources} | {in_project} | {meaning} |");
+            let (name, value, meaning) = (setting.name, setting.kind.expected(), setting.meaning());
+            let row = format!("| `{name}` | {value} | {sources} | {in_project} | {meaning} |");
             writeln!(table, "{}", row.replace("|  |", "| |")).unwrap();
         }
         let page = std::fs::read_to_string(source_tree().join(PAGE)).unwrap();
@@ -523,7 +500,7 @@ mod tests {
     }
 
     #[test]
-    fn the_example_of_each_setting_is_valid_and_its_option_exists() {
+    fn each_name_is_a_key_and_its_option_exists() {
         let mut command = Arguments::command();
         command.build();
         for setting in &SETTINGS {
@@ -531,17 +508,9 @@ mod tests {
                 .name
                 .replace("NAME", "pdf")
                 .replace("KIND", "python");
-            let example = setting.example.replace('…', &"0".repeat(64));
-            let directories = BaseDirs {
-                base: Path::new("/"),
-                home: None,
-            };
-            let text = format!("{key} = {example}\n");
-            let file = FileSettings::parse(&text, Path::new("/user"), directories).unwrap();
-            assert!(file.problems.is_empty(), "{:?}", file.problems);
-            assert_eq!(file.values[0].0.to_string(), key);
             let parsed = SettingKey::parse_dotted(&key).unwrap();
             assert_eq!(parsed.setting.name, setting.name);
+            assert_eq!(parsed.to_string(), key);
             if let Some(option) = setting.option {
                 let mut commands = [&command].into_iter().chain(command.get_subcommands());
                 let has_option = |command: &clap::Command| {

@@ -160,46 +160,39 @@ impl Setting {
 
     /// Converts the value of a TOML file.
     fn parse_item(&self, item: &Item, directories: BaseDirs) -> Result<SettingValue, String> {
-        match &self.kind {
+        let expected = || format!("expected {}", self.kind.expected());
+        let accept = |check: &Check, text: &str| {
+            let checked = (check.check)(text);
+            checked.map_err(|cause| cause.unwrap_or_else(expected))
+        };
+        Ok(match &self.kind {
             Kind::Path(_) => {
-                let text = item.as_str().ok_or("expected a path")?;
-                Ok(SettingValue::Path(directories.resolve(text)?))
+                let text = item.as_str().ok_or_else(expected)?;
+                SettingValue::Path(directories.resolve(text)?)
             }
             Kind::Paths(_) => {
-                let texts = texts(item).ok_or("expected a list of paths")?;
+                let texts = texts(item).ok_or_else(expected)?;
                 let paths = texts.iter().map(|text| directories.resolve(text));
-                Ok(SettingValue::Paths(paths.collect::<Result<_, _>>()?))
+                SettingValue::Paths(paths.collect::<Result<_, _>>()?)
             }
             Kind::Text(check, _) => {
-                let text = item.as_str().ok_or(check.expected)?;
-                check.accept(text)?;
-                Ok(SettingValue::Text(text.to_owned()))
+                let text = item.as_str().ok_or_else(expected)?;
+                accept(check, text)?;
+                SettingValue::Text(text.to_owned())
             }
             Kind::Texts(check, _) => {
-                let texts = texts(item).ok_or(check.expected)?;
-                texts.iter().try_for_each(|text| check.accept(text))?;
-                Ok(SettingValue::Texts(texts))
+                let texts = texts(item).ok_or_else(expected)?;
+                texts.iter().try_for_each(|text| accept(check, text))?;
+                SettingValue::Texts(texts)
             }
-            Kind::Number(range, unit, _) => {
+            Kind::Number(range, ..) => {
                 let number = item.as_integer().map(u64::try_from);
                 let number = number.and_then(Result::ok);
                 let number = number.filter(|number| range.contains(number));
-                let (min, max) = (range.start(), range.end());
-                let expected = || format!("expected {min} to {max} {unit}");
-                Ok(SettingValue::Number(number.ok_or_else(expected)?))
+                SettingValue::Number(number.ok_or_else(expected)?)
             }
-            Kind::Switch(_) => {
-                let is_on = item.as_bool().ok_or("expected true or false")?;
-                Ok(SettingValue::Switch(is_on))
-            }
-        }
-    }
-}
-
-impl Check {
-    pub(super) fn accept(&self, text: &str) -> Result<(), String> {
-        let checked = (self.check)(text);
-        checked.map_err(|cause| cause.unwrap_or_else(|| self.expected.to_owned()))
+            Kind::Switch(_) => SettingValue::Switch(item.as_bool().ok_or_else(expected)?),
+        })
     }
 }
 
