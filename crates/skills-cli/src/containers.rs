@@ -1,23 +1,29 @@
 //! The sandbox of programs, and containers.
 
-use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use skills_runtime::{Builder, SandboxChoice};
 
 use crate::process_environment::Environment;
 use crate::settings::SandboxSettings;
 
-/// Returns the parser of `--sandbox`.
-pub(crate) fn sandbox_parser() -> impl TypedValueParser<Value = SandboxChoice> {
-    let values = SandboxChoice::ALL.map(|choice| {
-        PossibleValue::new(choice.as_str()).help(match choice {
-            SandboxChoice::Native => "Of the operating system, for scripts and commands",
-            SandboxChoice::Wasm => "Of WebAssembly, for modules",
-            SandboxChoice::Container => "A container of Docker or Podman, for scripts and commands",
-            _ => "Of WebAssembly for modules, else of the operating system",
-        })
-    });
-    PossibleValuesParser::new(values).try_map(|word| word.parse())
-}
+/// The sandboxes by the words of `--sandbox`.
+pub(crate) const SANDBOXES: [(&str, &str, SandboxChoice); 4] = [
+    (
+        "auto",
+        "Of WebAssembly for modules, else of the operating system",
+        SandboxChoice::Auto,
+    ),
+    (
+        "native",
+        "Of the operating system, for scripts and commands",
+        SandboxChoice::Native,
+    ),
+    ("wasm", "Of WebAssembly, for modules", SandboxChoice::Wasm),
+    (
+        "container",
+        "A container of Docker or Podman, for scripts and commands",
+        SandboxChoice::Container,
+    ),
+];
 
 /// Configures the sandbox of the settings, and the backend for containers.
 pub(crate) fn configure(

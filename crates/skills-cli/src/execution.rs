@@ -1,6 +1,6 @@
 //! Arguments of the commands that run a skill or preview a run.
 
-use clap::{Args, ValueEnum};
+use clap::Args;
 use skills_runtime::policy::is_variable_name;
 use skills_runtime::{Builder, Capability, ExecutionOptions, RunTarget, Secret};
 
@@ -8,6 +8,7 @@ use crate::context::Context;
 use crate::error::CommandError;
 use crate::input;
 use crate::program_args::ProgramArgs;
+use crate::words::word_parser;
 
 /// What to run of a skill, and with which input, limits and paths.
 #[derive(Debug, Default, Args)]
@@ -29,8 +30,8 @@ pub(crate) struct ExecutionArgs {
     pub(crate) programs: ProgramArgs,
 
     /// Drop a capability that the skill requests (repeatable)
-    #[arg(long, value_name = "CAPABILITY", value_enum)]
-    pub(crate) without: Vec<CapabilityArg>,
+    #[arg(long, value_name = "CAPABILITY", value_parser = word_parser(&CAPABILITIES))]
+    pub(crate) without: Vec<Capability>,
 
     /// Set an environment variable, or pass one through by name (repeatable)
     #[arg(long, value_name = "NAME[=VALUE]")]
@@ -40,8 +41,7 @@ pub(crate) struct ExecutionArgs {
 impl ExecutionArgs {
     /// Configures a runtime with the policy of all sources, secrets, approval store and audit log.
     pub(crate) fn configure(&self, builder: Builder, context: &Context) -> anyhow::Result<Builder> {
-        let mut without = self.without.iter().copied().map(Capability::from);
-        let rule = if without.any(|capability| capability == Capability::Write) {
+        let rule = if self.without.contains(&Capability::Write) {
             None
         } else {
             self.programs.workspace_rule(context)?
@@ -62,7 +62,7 @@ impl ExecutionArgs {
         if let Some(script) = &self.script {
             options.target = RunTarget::Script(script.clone());
         }
-        options.dropped_capabilities = self.without.iter().copied().map(Into::into).collect();
+        options.dropped_capabilities = self.without.clone();
         for text in &self.env {
             let (name, value) = variable(text, context)?;
             options.env.insert(name.to_owned(), Secret::new(value));
@@ -99,29 +99,19 @@ fn variable<'a>(text: &'a str, context: &Context) -> anyhow::Result<(&'a str, St
     Ok((name, value))
 }
 
-#[derive(Debug, Clone, Copy, ValueEnum)]
-pub(crate) enum CapabilityArg {
-    /// Read files in the workspace
-    Read,
-    /// Write files in the workspace
-    Write,
-    /// Connect to hosts on the network
-    Network,
-    /// Start other programs
-    Spawn,
-    /// Read environment variables
-    #[value(name = "env", alias = "environment")]
-    Environment,
-}
-
-impl From<CapabilityArg> for Capability {
-    fn from(dropped: CapabilityArg) -> Self {
-        match dropped {
-            CapabilityArg::Read => Self::Read,
-            CapabilityArg::Write => Self::Write,
-            CapabilityArg::Network => Self::Network,
-            CapabilityArg::Spawn => Self::Spawn,
-            CapabilityArg::Environment => Self::Environment,
-        }
-    }
-}
+/// The capabilities that skills request, by the words of `--without`.
+const CAPABILITIES: [(&str, &str, Capability); 5] = [
+    ("read", "Read files in the workspace", Capability::Read),
+    ("write", "Write files in the workspace", Capability::Write),
+    (
+        "network",
+        "Connect to hosts on the network",
+        Capability::Network,
+    ),
+    ("spawn", "Start other programs", Capability::Spawn),
+    (
+        "env|environment",
+        "Read environment variables",
+        Capability::Environment,
+    ),
+];

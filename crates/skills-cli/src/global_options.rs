@@ -3,6 +3,8 @@
 use std::path::PathBuf;
 
 use clap::Args;
+use skills_ref_compat::Client;
+use skills_runtime::discovery::ClientProfile;
 
 /// Help heading of the global options.
 const GLOBAL_HEADING: &str = "Options of every command";
@@ -20,10 +22,7 @@ pub(crate) struct GlobalOptions {
     pub(crate) add_root: Vec<PathBuf>,
 
     /// Search and parse like this client
-    ///
-    /// One of universal, codex, claude, openclaw, gemini, copilot, goose, opencode; `validate` also
-    /// accepts spec, claude-api, deepagents, agent-framework.
-    #[arg(long, global = true, value_name = "CLIENT")]
+    #[arg(long, global = true, value_name = "CLIENT", long_help = profile_help())]
     pub(crate) profile: Option<String>,
 
     /// Ignore skills by name, glob or path (repeatable)
@@ -67,4 +66,15 @@ pub(crate) struct GlobalOptions {
     /// Print one JSON document
     #[arg(long, global = true)]
     pub(crate) json: bool,
+}
+
+fn profile_help() -> String {
+    let profiles = ClientProfile::ALL.map(ClientProfile::as_str);
+    let others = Client::ALL.map(Client::as_str).into_iter();
+    let others: Vec<&str> = others.filter(|name| !profiles.contains(name)).collect();
+    format!(
+        "Search and parse like this client\n\nOne of {}; `validate` also accepts {}.",
+        profiles.join(", "),
+        others.join(", ")
+    )
 }

@@ -7,7 +7,8 @@ use skills_runtime::discovery::{
     SkillStatus, SkipReason, Skipped,
 };
 use skills_runtime::{
-    ErrorKind, ExecutionOptions, LoadedSkill, Preview, Root, RuntimeError, SkillRuntime,
+    Catalog, Entry, ErrorKind, ExecutionOptions, LoadedSkill, Preview, Root, RuntimeError,
+    SkillRuntime,
 };
 
 use crate::commands::list::limit_hint;
@@ -39,6 +40,12 @@ pub(crate) fn explain_error(
 pub(crate) fn get_skill(runtime: &SkillRuntime, name: &str) -> anyhow::Result<LoadedSkill> {
     let skill = runtime.get_skill(name);
     skill.map_err(|error| explain_error(runtime, name, error))
+}
+
+/// Returns the active entry of a loaded skill.
+pub(crate) fn find_entry<'a>(catalog: &'a Catalog, skill: &LoadedSkill) -> Option<&'a Entry> {
+    let mut entries = catalog.entries().iter();
+    entries.find(|entry| entry.directory() == skill.directory)
 }
 
 /// Previews a run; see [`explain_error`].

@@ -3,7 +3,7 @@
 use std::io::{self, BufRead, BufWriter, IsTerminal, StdoutLock, Write};
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use serde::Serialize;
+use serde::{Serialize, Serializer};
 use serde_json::Value;
 use skills_runtime::is_invisible;
 
@@ -46,10 +46,13 @@ impl Output {
 
     /// Prints a JSON document to standard output.
     pub(crate) fn print_json(self, document: &impl Serialize) -> anyhow::Result<()> {
-        // serde_json escapes C0 controls only. Bidirectional and other invisible characters of a
-        // skill would still reach the terminal.
-        let text = serde_json::to_string_pretty(document)?;
-        write_stdout(format!("{}\n", escape_controls(&text)).as_bytes())
+        let mut out = EscapedStdout(BufWriter::new(io::stdout().lock()));
+        let written = serde_json::to_writer_pretty(&mut out, document).map_err(io::Error::from);
+        ignore_broken_pipe(
+            written
+                .and_then(|()| writeln!(out))
+                .and_then(|()| out.flush()),
+        )
     }
 
     /// Prints a JSON document like [`print_json`](Self::print_json), as the whole result of a
@@ -132,68 +135,36 @@ impl Output {
     }
 }
 
-/// Prints the members of one JSON object to standard output, in the form of
-/// [`Output::print_json`], without keeping them.
-pub(crate) struct JsonStream {
-    out: BufWriter<StdoutLock<'static>>,
-    has_members: bool,
+/// A list of a JSON document whose items are made while it is printed, so that they are never all in
+/// memory.
+pub(crate) struct JsonList<F>(pub(crate) F);
+
+impl<F: Fn() -> I, I: Iterator<Item = Value>> Serialize for JsonList<F> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_seq((self.0)())
+    }
 }
 
-impl JsonStream {
-    /// Starts the object.
-    pub(crate) fn begin() -> Self {
-        Self {
-            out: BufWriter::new(io::stdout().lock()),
-            has_members: false,
-        }
-    }
+/// Writes JSON to standard output. serde_json escapes C0 controls only; bidirectional and other
+/// invisible characters of a skill would still reach the terminal.
+struct EscapedStdout(BufWriter<StdoutLock<'static>>);
 
-    /// Prints a member.
-    pub(crate) fn member(&mut self, name: &str, value: &Value) -> anyhow::Result<()> {
-        self.begin_member(name)?;
-        let text = serde_json::to_string_pretty(value)?;
-        self.write(&indented(&text, "  "))
-    }
-
-    /// Prints a member that is a list, item by item.
-    pub(crate) fn list(
-        &mut self,
-        name: &str,
-        items: impl Iterator<Item = Value>,
-    ) -> anyhow::Result<()> {
-        self.begin_member(name)?;
-        self.write("[")?;
-        let mut has_items = false;
-        for item in items {
-            self.write(if has_items { ",\n    " } else { "\n    " })?;
-            has_items = true;
-            let text = serde_json::to_string_pretty(&item)?;
-            self.write(&indented(&text, "    "))?;
-        }
-        self.write(if has_items { "\n  ]" } else { "]" })
-    }
-
-    /// Ends the object.
-    pub(crate) fn end(mut self) -> anyhow::Result<()> {
-        self.write(if self.has_members { "\n}\n" } else { "{}\n" })?;
-        ignore_broken_pipe(self.out.flush())
-    }
-
-    fn begin_member(&mut self, name: &str) -> anyhow::Result<()> {
-        let start = if self.has_members { ",\n" } else { "{\n" };
-        self.has_members = true;
-        self.write(&format!("{start}  \"{name}\": "))
-    }
-
-    fn write(&mut self, json: &str) -> anyhow::Result<()> {
+impl Write for EscapedStdout {
+    fn write(&mut self, json: &[u8]) -> io::Result<usize> {
         HAS_PRINTED_RESULT.store(true, Ordering::Relaxed);
-        ignore_broken_pipe(self.out.write_all(escape_controls(json).as_bytes()))
+        if json.iter().all(|byte| matches!(byte, b'\n' | b' '..=b'~')) {
+            self.0.write_all(json)?;
+        } else {
+            // serde_json writes whole characters.
+            let text = String::from_utf8_lossy(json);
+            self.0.write_all(escape_controls(&text).as_bytes())?;
+        }
+        Ok(json.len())
     }
-}
 
-/// Indents all lines but the first. Strings in JSON have no line ends.
-fn indented(json: &str, indent: &str) -> String {
-    json.replace('\n', &format!("\n{indent}"))
+    fn flush(&mut self) -> io::Result<()> {
+        self.0.flush()
+    }
 }
 
 /// Returns true if standard output and standard error have one reader: they are the same file, as

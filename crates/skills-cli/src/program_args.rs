@@ -11,7 +11,7 @@ use skills_runtime::{
 };
 use skills_tools::{HookMode, ProgramOptions};
 
-use crate::containers::sandbox_parser;
+use crate::containers::SANDBOXES;
 use crate::context::Context;
 use crate::env_files;
 use crate::error::CommandError;
@@ -21,7 +21,7 @@ use crate::permission::PermissionParser;
 use crate::policy_files::{self, LoadedPolicy};
 use crate::settings::MAX_MIB;
 use crate::state::{self, OwnAccess, PolicyPaths};
-use crate::words::join_words;
+use crate::words::{join_words, word_parser};
 
 /// The working directory of a script.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -60,7 +60,7 @@ pub(crate) struct ProgramArgs {
     pub(crate) interpreter: Vec<InterpreterArg>,
 
     /// Run programs in this sandbox, or not at all [default: of the settings, else auto]
-    #[arg(long, value_name = "SANDBOX", value_parser = sandbox_parser())]
+    #[arg(long, value_name = "SANDBOX", value_parser = word_parser(&SANDBOXES))]
     pub(crate) sandbox: Option<SandboxChoice>,
 
     /// Deadline in seconds, at most 600 [default: 30]

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use clap::{Args, ValueEnum};
+use clap::Args;
 use skills_runtime::discovery::{SearchDepth, Trust};
 use skills_runtime::policy::{Rule, RuleSource};
 use skills_runtime::{Builder, Executor, Root, Scope};
@@ -16,6 +16,7 @@ use crate::process_environment::Environment;
 use crate::program_args::{ProgramArgs, allow_writing};
 use crate::remedies::{RemedyDescriptions, RemedyStyle};
 use crate::state;
+use crate::words::word_parser;
 
 /// The tools that a model gets.
 #[derive(Debug, Clone, Args)]
@@ -24,43 +25,43 @@ pub(crate) struct ToolGroupArgs {
     #[arg(
         long,
         value_name = "GROUP",
-        value_enum,
+        value_parser = word_parser(&GROUPS),
         value_delimiter = ',',
         default_value = "default"
     )]
-    tools: Vec<ToolGroupArg>,
+    tools: Vec<&'static [ToolGroup]>,
 }
 
-#[derive(Debug, Clone, Copy, ValueEnum)]
-enum ToolGroupArg {
-    /// Seven tools to find, read and run skills; tools of the scripts of a loaded skill
-    Default,
-    /// The six tools for files and commands: skills_ls, skills_read, skills_write, skills_create,
-    /// skills_run, skills_bash
-    Workspace,
-    /// The tools for models without file access: search_skills, load_skill, read_skill_resource,
-    /// search_references
-    Catalog,
-    /// run_skill_script
-    Runner,
-    /// One tool for each script of all skills
-    Scripts,
-    /// Each of these tools
-    All,
-}
+/// The groups of tools by the words of `--tools`.
+const GROUPS: [(&str, &str, &[ToolGroup]); 6] = [
+    (
+        "default",
+        "Seven tools to find, read and run skills; tools of the scripts of a loaded skill",
+        &ToolGroup::DEFAULT,
+    ),
+    (
+        "workspace",
+        "The six tools for files and commands: skills_ls, skills_read, skills_write, skills_create, skills_run, skills_bash",
+        &[ToolGroup::Workspace],
+    ),
+    (
+        "catalog",
+        "The tools for models without file access: search_skills, load_skill, read_skill_resource, search_references",
+        &[ToolGroup::Catalog],
+    ),
+    ("runner", "run_skill_script", &[ToolGroup::ScriptExecutor]),
+    (
+        "scripts",
+        "One tool for each script of all skills",
+        &[ToolGroup::ScriptTools],
+    ),
+    ("all", "Each of these tools", &ToolGroup::ALL),
+];
 
 impl ToolGroupArgs {
     /// Returns the selected groups.
     pub(crate) fn groups(&self) -> Vec<ToolGroup> {
-        let groups = self.tools.iter().map(|group| match group {
-            ToolGroupArg::Default => ToolGroup::DEFAULT.to_vec(),
-            ToolGroupArg::Workspace => vec![ToolGroup::Workspace],
-            ToolGroupArg::Catalog => vec![ToolGroup::Catalog],
-            ToolGroupArg::Runner => vec![ToolGroup::ScriptExecutor],
-            ToolGroupArg::Scripts => vec![ToolGroup::ScriptTools],
-            ToolGroupArg::All => ToolGroup::ALL.to_vec(),
-        });
-        groups.flatten().collect()
+        self.tools.concat()
     }
 }
 

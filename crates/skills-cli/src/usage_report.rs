@@ -57,6 +57,17 @@ pub(crate) fn describe_coverage(summary: &Summary) -> String {
     format!("{events} in {days}")
 }
 
+/// Returns what a ledger covers and the skills of a report, as JSON.
+pub(crate) fn report_to_json(summary: &Summary, skills: Vec<Value>) -> Value {
+    json!({
+        "since": time_to_json(summary.since),
+        "events": summary.events,
+        "malformed": summary.malformed,
+        "unknown": summary.unknown,
+        "skills": skills,
+    })
+}
+
 /// Returns what is known about a skill without reading its files: its installation, and whether it
 /// is pinned.
 pub(crate) fn basic_facts(entry: &Entry, modes: &ListingModes) -> SkillFacts {

@@ -1,7 +1,29 @@
-//! Lists of words in sentences, and similar names.
+//! Words that stand for values, lists of words in sentences, and similar names.
+
+use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 
 /// Maximum edit distance of a suggestion.
 const MAX_TYPOS: usize = 2;
+
+/// Parses a word of a table: each word with its help and the value that it stands for. Words after `|`
+/// stand for the same value and are not in help.
+pub(crate) fn word_parser<T: Clone + Send + Sync + 'static>(
+    table: &'static [(&'static str, &'static str, T)],
+) -> impl TypedValueParser<Value = T> {
+    let values = table.iter();
+    let values = values.map(|(words, help, _)| {
+        let mut words = words.split('|');
+        let shown = words.next().unwrap_or_default();
+        PossibleValue::new(shown).aliases(words).help(*help)
+    });
+    PossibleValuesParser::new(values).try_map(|word| {
+        let mut known = table.iter();
+        let found = known.find(|(words, ..)| words.split('|').any(|known| known == word));
+        found
+            .map(|(_, _, value)| value.clone())
+            .ok_or("unknown word")
+    })
+}
 
 /// Joins words with commas, and the last one with a conjunction: `a, b or c`.
 pub(crate) fn join_words(words: &[impl AsRef<str>], conjunction: &str) -> String {

@@ -9,7 +9,7 @@ use crate::context::Context;
 use crate::exit::Exit;
 use crate::output::line;
 use crate::usage_report::{
-    counts_to_json, describe_coverage, facts_of, read_summary, share_to_json, time_to_json,
+    counts_to_json, describe_coverage, facts_of, read_summary, report_to_json, share_to_json,
 };
 
 /// Judge skills by how they are used
@@ -49,13 +49,8 @@ impl Quality {
         judged.sort_by_key(|one| one.assessment.verdict);
         let output = context.output;
         if output.is_json() {
-            return output.json(&json!({
-                "since": time_to_json(summary.since),
-                "events": summary.events,
-                "malformed": summary.malformed,
-                "unknown": summary.unknown,
-                "skills": judged.iter().map(Judged::to_json).collect::<Vec<_>>(),
-            }));
+            let skills = judged.iter().map(Judged::to_json).collect();
+            return output.json(&report_to_json(&summary, skills));
         }
         output.status(&describe_coverage(&summary));
         let shown = judged.iter().filter(|one| self.all || one.has_problem());

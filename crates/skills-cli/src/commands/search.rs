@@ -106,11 +106,9 @@ impl Search {
     ) -> anyhow::Result<Exit> {
         let found = lookup::get_skill(runtime, &input::resolve_skill_name(skill))?;
         let catalog = runtime.library().catalog();
-        let mut entries = catalog.entries().iter();
-        let entry = entries.find(|entry| entry.directory() == found.directory);
         let sections = runtime.library().search_references(ReferenceSearch {
             query,
-            skill: entry,
+            skill: lookup::find_entry(&catalog, &found),
             limit: self.limit,
         });
         let output = context.output;

@@ -41,8 +41,7 @@ impl Show {
         let name = input::resolve_skill_name(&self.name);
         let skill = lookup::get_skill(&runtime, &name)?;
         let catalog = runtime.library().catalog();
-        let mut entries = catalog.entries().iter();
-        let entry = entries.find(|entry| entry.directory() == skill.directory);
+        let entry = lookup::find_entry(&catalog, &skill);
         // A runtime has no servers, so all that the skill declares are missing.
         let servers = runtime.library().missing_requirements(entry).servers;
         if output.is_json() {

@@ -1,6 +1,6 @@
 //! `skills tools`: lists, configures and calls the tools offered to a model.
 
-use clap::{Args, Subcommand, ValueEnum};
+use clap::{Args, Subcommand};
 use serde_json::json;
 use skills_tools::{ToolFormat, ToolGroup, ToolOverride, ToolSet};
 
@@ -11,6 +11,7 @@ use crate::exit::Exit;
 use crate::output::{Output, line};
 use crate::program_args::parse_seconds;
 use crate::tool_host::{HostArgs, ToolGroupArgs};
+use crate::words::word_parser;
 
 /// List and configure the tools offered to a model
 ///
@@ -24,8 +25,8 @@ pub(crate) struct Tools {
     groups: ToolGroupArgs,
 
     /// Print the definitions in the format of this API
-    #[arg(long = "for", value_name = "API", value_enum)]
-    format: Option<ToolFormatArg>,
+    #[arg(long = "for", value_name = "API", value_parser = word_parser(&FORMATS))]
+    format: Option<ToolFormat>,
 
     #[command(subcommand)]
     command: Option<ToolsCommand>,
@@ -66,25 +67,16 @@ pub(crate) struct Change {
     timeout: Option<u64>,
 }
 
-#[derive(Debug, Clone, Copy, ValueEnum)]
-enum ToolFormatArg {
-    /// Clients of the Model Context Protocol
-    Mcp,
-    /// APIs like OpenAI's
-    Openai,
-    /// Anthropic's API
-    Anthropic,
-}
-
-impl From<ToolFormatArg> for ToolFormat {
-    fn from(format: ToolFormatArg) -> Self {
-        match format {
-            ToolFormatArg::Mcp => Self::Mcp,
-            ToolFormatArg::Openai => Self::OpenAi,
-            ToolFormatArg::Anthropic => Self::Anthropic,
-        }
-    }
-}
+/// The formats of definitions, by the APIs that read them.
+const FORMATS: [(&str, &str, ToolFormat); 3] = [
+    (
+        "mcp",
+        "Clients of the Model Context Protocol",
+        ToolFormat::Mcp,
+    ),
+    ("openai", "APIs like OpenAI's", ToolFormat::OpenAi),
+    ("anthropic", "Anthropic's API", ToolFormat::Anthropic),
+];
 
 impl Tools {
     pub(crate) fn run(&self, context: &Context) -> anyhow::Result<Exit> {
@@ -107,7 +99,7 @@ impl Tools {
             output.status(&format!("note: {note}"));
         }
         if let Some(format) = self.format {
-            return output.json(&set.render(format.into())?);
+            return output.json(&set.render(format)?);
         }
         if output.is_json() {
             return output.json(&json!({"tools": set.render(ToolFormat::Mcp)?}));

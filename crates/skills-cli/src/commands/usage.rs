@@ -16,7 +16,8 @@ use crate::counted::counted;
 use crate::exit::Exit;
 use crate::output::line;
 use crate::usage_report::{
-    basic_facts, contents_to_json, counts_to_json, describe_coverage, read_summary, time_to_json,
+    basic_facts, contents_to_json, counts_to_json, describe_coverage, read_summary, report_to_json,
+    time_to_json,
 };
 
 /// Show how often skills were offered and used
@@ -94,21 +95,14 @@ fn rows<'a>(
 
 fn print_all(rows: &[Row<'_>], summary: &Summary, context: &Context) -> anyhow::Result<Exit> {
     if context.output.is_json() {
-        return context.output.json(&to_json(rows, summary));
+        return context.output.json(&report_to_json(
+            summary,
+            rows.iter().map(Row::to_json).collect(),
+        ));
     }
     context.output.status(&describe_coverage(summary));
     context.output.text(&render_table(rows))?;
     Ok(Exit::Success)
-}
-
-fn to_json(rows: &[Row<'_>], summary: &Summary) -> Value {
-    json!({
-        "since": time_to_json(summary.since),
-        "events": summary.events,
-        "malformed": summary.malformed,
-        "unknown": summary.unknown,
-        "skills": rows.iter().map(Row::to_json).collect::<Vec<_>>(),
-    })
 }
 
 /// Renders a table with one row for each skill.

@@ -96,8 +96,7 @@ impl AddServers {
         for name in &self.skills {
             // Fails for a skill that is not active, such as one of an untrusted project.
             let skill = lookup::get_skill(runtime, &input::resolve_skill_name(name))?;
-            let found = catalog.entries().iter();
-            entries.extend(found.filter(|entry| entry.directory() == skill.directory));
+            entries.extend(lookup::find_entry(&catalog, &skill));
         }
         // A runtime has no servers, so all that the skills declare are missing.
         let missing = runtime.library().missing_requirements(entries);

@@ -1,6 +1,6 @@
 //! `skills prompt list`: prints the skills section of a prompt.
 
-use clap::{Args, ValueEnum};
+use clap::Args;
 use serde_json::{Value, json};
 use skills_runtime::prompt::{
     Budget, EntryReport, Inclusion, ListFormat, ListingMode, ListingModes, SkillList,
@@ -12,6 +12,7 @@ use crate::context::Context;
 use crate::exit::Exit;
 use crate::output::{Output, line};
 use crate::selector::parse_selector;
+use crate::words::{join_words, word_parser};
 
 /// The reader of the list, as named in warnings.
 const READER: &str = "The agent";
@@ -23,8 +24,8 @@ const SEARCH_HINT: &str = "`search_skills` or `skills search QUERY`";
 #[derive(Debug, Default, PartialEq, Args)]
 pub(crate) struct SkillsSection {
     /// Format of the list
-    #[arg(long, value_enum, default_value_t)]
-    format: ListFormatArg,
+    #[arg(long, value_parser = word_parser(&FORMATS), default_value = "codex")]
+    format: ListFormat,
 
     /// Limit the list to 2 % of a context window of this many tokens
     #[arg(long, value_name = "TOKENS", conflicts_with = "budget")]
@@ -40,8 +41,7 @@ pub(crate) struct SkillsSection {
     #[arg(long)]
     sentences: bool,
 
-    /// Set how a skill is listed: auto, pinned, name-only, manual or off (repeatable)
-    #[arg(long, value_name = "SKILL=MODE", value_parser = parse_mode)]
+    #[arg(long, value_name = "SKILL=MODE", value_parser = parse_mode, help = mode_help())]
     mode: Vec<(String, ListingMode)>,
 
     /// List the skills for this request first: those that it names, then pinned, recent and
@@ -66,29 +66,20 @@ pub(crate) struct SkillsSection {
 }
 
 /// Formats of the skills section.
-#[derive(Debug, Clone, Copy, Default, PartialEq, ValueEnum)]
-enum ListFormatArg {
-    /// Codex's skills section, with its rules
-    #[default]
-    Codex,
-    /// XML, like skills-ref
-    Xml,
-    /// XML with one line per tag
-    XmlCompact,
-    /// A Markdown list
-    Markdown,
-}
-
-impl From<ListFormatArg> for ListFormat {
-    fn from(format: ListFormatArg) -> Self {
-        match format {
-            ListFormatArg::Codex => Self::Codex,
-            ListFormatArg::Xml => Self::Xml,
-            ListFormatArg::XmlCompact => Self::XmlCompact,
-            ListFormatArg::Markdown => Self::Markdown,
-        }
-    }
-}
+const FORMATS: [(&str, &str, ListFormat); 4] = [
+    (
+        "codex",
+        "Codex's skills section, with its rules",
+        ListFormat::Codex,
+    ),
+    ("xml", "XML, like skills-ref", ListFormat::Xml),
+    (
+        "xml-compact",
+        "XML with one line per tag",
+        ListFormat::XmlCompact,
+    ),
+    ("markdown", "A Markdown list", ListFormat::Markdown),
+];
 
 impl SkillsSection {
     /// Prints the skills section, or how each skill is listed.
@@ -139,7 +130,7 @@ impl SkillsSection {
     fn renderer(&self) -> SkillListRenderer<'_> {
         let budget = self.budget;
         let budget = budget.unwrap_or_else(|| Budget::for_context_window(self.context_window));
-        let mut renderer = SkillListRenderer::new(budget).format(self.format.into());
+        let mut renderer = SkillListRenderer::new(budget).format(self.format);
         if self.query.is_some() {
             renderer = renderer.search_hint(SEARCH_HINT);
         }
@@ -300,6 +291,11 @@ fn parse_budget(text: &str) -> Result<Budget, String> {
         .parse()
         .map(unit)
         .map_err(|_| "expected a number of characters (`8000`) or tokens (`4000t`)".to_owned())
+}
+
+fn mode_help() -> String {
+    let modes = join_words(&ListingMode::ALL.map(ListingMode::as_str), "or");
+    format!("Set how a skill is listed: {modes} (repeatable)")
 }
 
 /// Parses `SKILL=MODE`.
