@@ -34,7 +34,8 @@ pub(crate) struct ConfigEdits {
     pub(crate) changes: Vec<EntryChange>,
 }
 
-/// Adds or updates entries, one after another; see [`plan_edit`].
+/// Adds or updates entries, one after another; see [`plan_edit`]. With `others` existing entries are
+/// kept, and none is added for a server that the text has, or `others`.
 ///
 /// # Errors
 /// Fails like [`plan_edit`] if one of the edits does.
@@ -42,44 +43,26 @@ pub(crate) fn plan_edits(
     client: ServerClient,
     existing: Option<&str>,
     entries: &[ServerEntry],
+    others: Option<&BTreeSet<String>>,
 ) -> Result<ConfigEdits, EditError> {
     let mut text = existing.map(str::to_owned);
     let mut changes = Vec::new();
     for entry in entries {
+        if let Some(others) = others {
+            let present = servers(client, text.as_deref())?;
+            let key = entry.key();
+            if present.has_key(&key) || others.contains(&key) {
+                changes.push(EntryChange::Unchanged);
+                continue;
+            }
+            if present.has_name(&entry.name) {
+                changes.push(EntryChange::NameTaken);
+                continue;
+            }
+        }
         let edit = plan_edit(client, text.as_deref(), entry)?;
         changes.push(edit.change);
         text = Some(edit.text);
-    }
-    Ok(ConfigEdits {
-        text: text.unwrap_or_default(),
-        changes,
-    })
-}
-
-/// Adds the entries for servers that neither the text nor `others` has. Existing entries are kept.
-///
-/// # Errors
-/// Fails like [`plan_edit`] if one of the edits does.
-pub(crate) fn plan_additions(
-    client: ServerClient,
-    existing: Option<&str>,
-    entries: &[ServerEntry],
-    others: &BTreeSet<String>,
-) -> Result<ConfigEdits, EditError> {
-    let mut text = existing.map(str::to_owned);
-    let mut changes = Vec::new();
-    for entry in entries {
-        let present = servers(client, text.as_deref())?;
-        let key = entry.key();
-        changes.push(if present.has_key(&key) || others.contains(&key) {
-            EntryChange::Unchanged
-        } else if present.has_name(&entry.name) {
-            EntryChange::NameTaken
-        } else {
-            let edit = plan_edit(client, text.as_deref(), entry)?;
-            text = Some(edit.text);
-            edit.change
-        });
     }
     Ok(ConfigEdits {
         text: text.unwrap_or_default(),

@@ -26,7 +26,9 @@ pub struct ConfigTarget {
     scope: ConfigScope,
     entries: Vec<ServerEntry>,
     file: ConfigFile,
-    on_existing: OnExisting,
+    /// If existing entries are kept, servers that are somewhere else: none is added for these.
+    /// Otherwise an entry of the same name is updated or replaced.
+    kept: Option<BTreeSet<String>>,
 }
 
 /// An edit of the file's content at one point in time.
@@ -42,14 +44,6 @@ pub enum Consent<'a> {
     Proposal(&'a Proposal),
     /// Every change (`--yes`).
     Any,
-}
-
-/// What to do with an existing entry.
-enum OnExisting {
-    /// Update or replace the one of the same name.
-    Update,
-    /// Keep all, and add no second entry for a server, also not for one of these.
-    Keep(BTreeSet<String>),
 }
 
 impl ConfigTarget {
@@ -68,7 +62,7 @@ impl ConfigTarget {
             scope,
             entries,
             file: find_config_file(client, scope, environment)?,
-            on_existing: OnExisting::Update,
+            kept: None,
         })
     }
 
@@ -76,7 +70,7 @@ impl ConfigTarget {
     /// of [`configured_servers`].
     #[must_use]
     pub fn keep_existing(mut self, others: BTreeSet<String>) -> Self {
-        self.on_existing = OnExisting::Keep(others);
+        self.kept = Some(others);
         self
     }
 
@@ -194,12 +188,7 @@ impl ConfigTarget {
     }
 
     fn plan(&self, text: Option<&str>) -> Result<ConfigEdits, EditError> {
-        match &self.on_existing {
-            OnExisting::Update => config_edit::plan_edits(self.client, text, &self.entries),
-            OnExisting::Keep(others) => {
-                config_edit::plan_additions(self.client, text, &self.entries, others)
-            }
-        }
+        config_edit::plan_edits(self.client, text, &self.entries, self.kept.as_ref())
     }
 
     fn owned_path(&self) -> PathBuf {

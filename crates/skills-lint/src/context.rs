@@ -1,93 +1,64 @@
 //! What surrounds a match: passages that explain or forbid attacks.
 
-use std::sync::LazyLock;
-
-use regex::Regex;
-
-use crate::patterns::compile;
+use crate::patterns::LazyRegex;
 use crate::view::{Heading, Unit, View};
 
 /// Words of headings above passages that describe attacks or forbid something.
-static HEADING: LazyLock<Option<Regex>> = LazyLock::new(|| {
-    compile(
-        r"(?i)threat|attack|malicious|malware|vulnerab|red flag|anti-?pattern|injection|exfiltrat|obfuscat|\bdo ?n[o']?t\b|\bnever\b|\bnot to\b|\bavoid|danger|detect|suspicious|forbidden|prohibited|blocked|deny|denied|bad example|warning sign|security (?:check|consideration|review|audit|rule|pattern|scan|model)|risk|severity|\bcritical\b|what (?:it|we|this) (?:checks?|scans?|looks?|catches|flags?)|false positive|checks? performed|test cases?|examples? of|恶意|攻击|风险|危险|禁止|检测|注入|威胁|漏洞",
-    )
-});
+static HEADING: LazyRegex = LazyRegex::new(
+    r"threat|attack|malicious|malware|vulnerab|red flag|anti-?pattern|injection|exfiltrat|obfuscat|\bdo ?n[o']?t\b|\bnever\b|\bnot to\b|\bavoid|danger|detect|suspicious|forbidden|prohibited|blocked|deny|denied|bad example|warning sign|security (?:check|consideration|review|audit|rule|pattern|scan|model)|risk|severity|\bcritical\b|what (?:it|we|this) (?:checks?|scans?|looks?|catches|flags?)|false positive|checks? performed|test cases?|examples? of|恶意|攻击|风险|危险|禁止|检测|注入|威胁|漏洞",
+);
 
 /// Words of sentences that describe attacks or forbid something.
-static SENTENCE: LazyLock<Option<Regex>> = LazyLock::new(|| {
-    compile(
-        r"(?i)\b(?:malicious|malware|attack(?:er|ers|s)?|adversar\w+|danger(?:ous)?|suspicious|forbidden|prohibited|not allowed|reject(?:s|ed)?|refuse[sd]?|block(?:s|ed|list)?|den(?:y|ied|ylist)|detect(?:s|ed|ion)?|flag(?:s|ged)?|scan(?:s|ned|ner)?(?: for)?|looks? for|watch for|red flags?|unsafe|insecure|vulnerab\w+|injection|exfiltrat\w+|phishing|jailbreak\w*|anti-?pattern|bad|wrong|avoid|instead of|risky?|warn(?:s|ing)?|threats?|payloads?|payload)\b|\b(?:never|do not|don[’']t|must not|should not|cannot|can[’']t)\b|❌|🚫|⛔|🚩|⚠|恶意|攻击|危险|禁止|不要|避免|检测|拒绝|注入|风险",
-    )
-});
+static SENTENCE: LazyRegex = LazyRegex::new(
+    r"\b(?:malicious|malware|attack(?:er|ers|s)?|adversar\w+|danger(?:ous)?|suspicious|forbidden|prohibited|not allowed|reject(?:s|ed)?|refuse[sd]?|block(?:s|ed|list)?|den(?:y|ied|ylist)|detect(?:s|ed|ion)?|flag(?:s|ged)?|scan(?:s|ned|ner)?(?: for)?|looks? for|watch for|red flags?|unsafe|insecure|vulnerab\w+|injection|exfiltrat\w+|phishing|jailbreak\w*|anti-?pattern|bad|wrong|avoid|instead of|risky?|warn(?:s|ing)?|threats?|payloads?|payload)\b|\b(?:never|do not|don[’']t|must not|should not|cannot|can[’']t)\b|❌|🚫|⛔|🚩|⚠|恶意|攻击|危险|禁止|不要|避免|检测|拒绝|注入|风险",
+);
 
 /// A prohibition right before what it forbids.
-static PROHIBITION: LazyLock<Option<Regex>> = LazyLock::new(|| {
-    compile(
-        r"(?i)(?:\b(?:never|do not|don[’']t|must not|should not|avoid|refuse to|not to)\b(?:\s+(?:ever|blindly|simply|just|directly))?\s+(?:run(?:ning)?|execut(?:e|ing)|pip(?:e|ing)|us(?:e|ing)|do(?:ing)?|past(?:e|ing)|copy(?:ing)?|install(?:ing)?|curl(?:ing)?|follow(?:ing)?|obey(?:ing)?|add(?:ing)?|writ(?:e|ing)|pass(?:ing)?|recommend(?:ing)?|suggest(?:ing)?|set(?:ting)?|read(?:ing)?|access(?:ing)?|send(?:ing)?|upload(?:ing)?|includ(?:e|ing)|commit(?:ting)?|log(?:ging)?|expos(?:e|ing)|chmod|sudo)\b|(?:不要|禁止|切勿|避免|请勿)(?:直接)?(?:运行|执行|使用|安装|粘贴)|\bavoid)[^.!?;:,。！？；：，]*$",
-    )
-});
+static PROHIBITION: LazyRegex = LazyRegex::new(
+    r"(?:\b(?:never|do not|don[’']t|must not|should not|avoid|refuse to|not to)\b(?:\s+(?:ever|blindly|simply|just|directly))?\s+(?:run(?:ning)?|execut(?:e|ing)|pip(?:e|ing)|us(?:e|ing)|do(?:ing)?|past(?:e|ing)|copy(?:ing)?|install(?:ing)?|curl(?:ing)?|follow(?:ing)?|obey(?:ing)?|add(?:ing)?|writ(?:e|ing)|pass(?:ing)?|recommend(?:ing)?|suggest(?:ing)?|set(?:ting)?|read(?:ing)?|access(?:ing)?|send(?:ing)?|upload(?:ing)?|includ(?:e|ing)|commit(?:ting)?|log(?:ging)?|expos(?:e|ing)|chmod|sudo)\b|(?:不要|禁止|切勿|避免|请勿)(?:直接)?(?:运行|执行|使用|安装|粘贴)|\bavoid)[^.!?;:,。！？；：，]*$",
+);
 
 /// A negation right before the verb that a rule found.
-static NEGATION: LazyLock<Option<Regex>> = LazyLock::new(|| {
-    compile(
-        r"(?i)(?:\b(?:never|do not|don[’']t|must not|should not|shall not|cannot)\s+(?:ever\s+)?|(?:不要|禁止|切勿|请勿)\s*)$",
-    )
-});
+static NEGATION: LazyRegex = LazyRegex::new(
+    r"(?:\b(?:never|do not|don[’']t|must not|should not|shall not|cannot)\s+(?:ever\s+)?|(?:不要|禁止|切勿|请勿)\s*)$",
+);
 
 /// Words after which a prohibition is a demand.
-static EXCEPTION: LazyLock<Option<Regex>> = LazyLock::new(|| {
-    compile(
-        r"(?i)\b(?:without|before|until|unless|except|other|another|else|than|but|only|after|first|twice|again|as|if|when|while|on|in|with|and|then|yet|manually|instead)\b|之前|除非|否则",
-    )
-});
+static EXCEPTION: LazyRegex = LazyRegex::new(
+    r"\b(?:without|before|until|unless|except|other|another|else|than|but|only|after|first|twice|again|as|if|when|while|on|in|with|and|then|yet|manually|instead)\b|之前|除非|否则",
+);
 
 /// Words of a prohibition that demand the opposite, so that they excuse nothing.
-static INSISTENCE: LazyLock<Option<Regex>> = LazyLock::new(|| {
-    compile(
-        r"(?i)\b(?:never|do not|don[’']t|must not|should not|cannot|can[’']t)\s+(?:skip|forget|omit|worry|hesitate|miss|ask|stop|continue|proceed|work|start|delay|wait|tell|mention|inform|notify|warn|reveal|disclose|be)\b|不要(?:跳过|忘记|担心|告诉|询问)",
-    )
-});
+static INSISTENCE: LazyRegex = LazyRegex::new(
+    r"\b(?:never|do not|don[’']t|must not|should not|cannot|can[’']t)\s+(?:skip|forget|omit|worry|hesitate|miss|ask|stop|continue|proceed|work|start|delay|wait|tell|mention|inform|notify|warn|reveal|disclose|be)\b|不要(?:跳过|忘记|担心|告诉|询问)",
+);
 
 /// Words that deny an attack, such as "this is not malicious", so that they describe none.
-static DENIAL: LazyLock<Option<Regex>> = LazyLock::new(|| {
-    compile(
-        r"(?i)\b(?:not|no|non|never|isn['’]t|aren['’]t|without|zero|nothing)[\s-]+(?:\w+\s+){0,2}?(?:malicious|malware|attack\w*|dangerous|danger|suspicious|unsafe|insecure|risky?|risks|threats?|injection|exfiltrat\w+|vulnerab\w+|payloads?|jailbreak\w*|bad|wrong)\b|\b\w+-free\b|(?:不是|没有|无)(?:恶意|攻击|危险|风险)",
-    )
-});
+static DENIAL: LazyRegex = LazyRegex::new(
+    r"\b(?:not|no|non|never|isn['’]t|aren['’]t|without|zero|nothing)[\s-]+(?:\w+\s+){0,2}?(?:malicious|malware|attack\w*|dangerous|danger|suspicious|unsafe|insecure|risky?|risks|threats?|injection|exfiltrat\w+|vulnerab\w+|payloads?|jailbreak\w*|bad|wrong)\b|\b\w+-free\b|(?:不是|没有|无)(?:恶意|攻击|危险|风险)",
+);
 
 /// Words before a quotation that only mentions what it quotes.
-static MENTION: LazyLock<Option<Regex>> = LazyLock::new(|| {
-    compile(
-        r"(?i)\b(?:language|phrases?|patterns?|strings?|attempts?|attacks?|inputs?|payloads?|messages?)\b[^.!?]{0,80}\b(?:like|such as|e\.g\.|including)\b[^.!?]{0,80}$|\b(?:language|phrases?|patterns?|attempts?)\s*\([^.!?]{0,160}$",
-    )
-});
+static MENTION: LazyRegex = LazyRegex::new(
+    r"\b(?:language|phrases?|patterns?|strings?|attempts?|attacks?|inputs?|payloads?|messages?)\b[^.!?]{0,80}\b(?:like|such as|e\.g\.|including)\b[^.!?]{0,80}$|\b(?:language|phrases?|patterns?|attempts?)\s*\([^.!?]{0,160}$",
+);
 
 /// Words by which a sentence demands what it quotes.
-static DEMAND: LazyLock<Option<Regex>> = LazyLock::new(|| {
-    compile(
-        r"(?i)\b(?:follow|obey|honou?r|accept|apply|use|respect|trust|answer|heed|execute|perform|do)\b",
-    )
-});
+static DEMAND: LazyRegex = LazyRegex::new(
+    r"\b(?:follow|obey|honou?r|accept|apply|use|respect|trust|answer|heed|execute|perform|do)\b",
+);
 
 /// Marks of comments in scripts.
 const COMMENT_MARKS: [&str; 7] = ["#", "//", "--", "/*", "*", "<!--", "rem "];
 
 /// Words of names and descriptions of skills about security.
-static SECURITY_SKILL: LazyLock<Option<Regex>> = LazyLock::new(|| {
-    compile(
-        r"(?i)\b(?:security|secure|audit\w*|vett\w*|scan(?:s|ner|ning)?|malicious|malware|injection|guard\w*|pentest\w*|penetration|red[- ]?team\w*|threat\w*|vulnerab\w*|firewall|sandbox\w*|safety|exploit\w*|forensic\w*|defen[sc]e|hardening|semgrep|yara|backdoors?|trojans?|suspicious|prompt.?guard|sanitiz\w*)|安全|审计|漏洞|渗透|防护",
-    )
-});
-
-fn is_match(regex: &LazyLock<Option<Regex>>, text: &str) -> bool {
-    regex.as_ref().is_some_and(|regex| regex.is_match(text))
-}
+static SECURITY_SKILL: LazyRegex = LazyRegex::new(
+    r"\b(?:security|secure|audit\w*|vett\w*|scan(?:s|ner|ning)?|malicious|malware|injection|guard\w*|pentest\w*|penetration|red[- ]?team\w*|threat\w*|vulnerab\w*|firewall|sandbox\w*|safety|exploit\w*|forensic\w*|defen[sc]e|hardening|semgrep|yara|backdoors?|trojans?|suspicious|prompt.?guard|sanitiz\w*)|安全|审计|漏洞|渗透|防护",
+);
 
 /// Returns true if a skill says of itself that it is about security, by its name or description.
 pub(crate) fn is_about_security(name: &str, description: &str) -> bool {
-    is_match(&SECURITY_SKILL, &name.replace(['-', '_'], " "))
-        || is_match(&SECURITY_SKILL, description)
+    SECURITY_SKILL.is_match(&name.replace(['-', '_'], " ")) || SECURITY_SKILL.is_match(description)
 }
 
 /// How much lower the severity of a match is, and why.
@@ -116,7 +87,7 @@ impl Source<'_> {
     /// Returns true if a heading, or one of a section around it, is about attacks or prohibitions.
     fn is_documentary(&self, mut heading: Option<usize>) -> bool {
         while let Some(found) = heading.map(|index| self.headings[index]) {
-            if is_match(&HEADING, self.slice(found.range)) {
+            if HEADING.is_match(self.slice(found.range)) {
                 return true;
             }
             heading = found.outer;
@@ -170,13 +141,13 @@ pub(crate) fn lowered(
     if matches!(excuse, Excuse::Prohibition | Excuse::WeakProhibition) {
         return Lowered::NONE;
     }
-    if matches!(excuse, Excuse::Words | Excuse::Mention) && is_match(&NEGATION, before) {
+    if matches!(excuse, Excuse::Words | Excuse::Mention) && NEGATION.is_match(before) {
         let note = "lower, since the sentence forbids it";
         return Lowered { steps: 2, note };
     }
     let is_described = is_documentary_part(before) || is_documentary_part(after);
     let is_quoted = is_quoted(text, range, surroundings.is_code);
-    let is_mentioned = is_match(&MENTION, before) && !is_match(&DEMAND, before);
+    let is_mentioned = MENTION.is_match(before) && !DEMAND.is_match(before);
     if excuse == Excuse::Mention && is_quoted && is_mentioned {
         let note = "lower, since the sentence quotes it as an example of an attack";
         return Lowered { steps: 2, note };
@@ -220,17 +191,17 @@ fn is_forbidden(before: &str, after: &str, is_code: bool) -> bool {
         start += 1;
     }
     let near = &before[start..];
-    let Some(found) = PROHIBITION.as_ref().and_then(|regex| regex.find(near)) else {
+    let Some(found) = PROHIBITION.get().and_then(|regex| regex.find(near)) else {
         return false;
     };
-    !is_match(&EXCEPTION, found.as_str()) && !is_match(&EXCEPTION, after)
+    !EXCEPTION.is_match(found.as_str()) && !EXCEPTION.is_match(after)
 }
 
 fn is_documentary_part(text: &str) -> bool {
-    let Some(denial) = DENIAL.as_ref() else {
+    let Some(denial) = DENIAL.get() else {
         return false;
     };
-    is_match(&SENTENCE, &denial.replace_all(text, "")) && !is_match(&INSISTENCE, text)
+    SENTENCE.is_match(&denial.replace_all(text, "")) && !INSISTENCE.is_match(text)
 }
 
 /// Returns the part of the sentence before a position.

@@ -1,11 +1,7 @@
 //! Text that a person does not see: invisible characters, comments, and blanks before text.
 
-use std::sync::LazyLock;
-
-use regex::Regex;
-
 use crate::finding::{Finding, Severity};
-use crate::patterns::compile;
+use crate::patterns::LazyRegex;
 use crate::rule::HIDDEN_TEXT;
 use crate::skill_text::File;
 use crate::view::is_markdown;
@@ -18,18 +14,14 @@ const MAX_EMPTY_LINES: usize = 60;
 const MIN_MESSAGE: usize = 8;
 
 /// Words by which a comment speaks to a model.
-static INSTRUCTION: LazyLock<Option<Regex>> = LazyLock::new(|| {
-    compile(
-        r"(?i)^[\s*_]*(?:assistant|agents?|claude|gpt|chatgpt|codex|gemini|copilot|llm|ai|model)s?\b[^.]{0,40}?(?:[:,—]|\b(?:must|should|shall|always|never|please)\b)|\b(?:assistant|agents?|claude|gpt|codex|gemini|copilot|llm|ai|model|you)\b[^.]*\b(?:must|should|shall|always|also|need to|have to)\b[^.]{0,60}?\b(?:execute|run|send|upload|ignore|fetch|append|post|submit|install|download|transmit|forward|reveal|output|include|call|load|delete)\b|\b(?:ignore|disregard)\b[^.]*\b(?:instructions?|rules?)\b|\b(?:execute|run|fetch|send|upload|exfiltrate)\b[^.]*(?:https?://|scripts?/|~/|\.sh\b|\.py\b|\.env\b|\bcurl\b|\bwget\b)|(?:执行|运行|上传|发送|忽略)[^。]*(?:指令|脚本|文件|用户)",
-    )
-});
+static INSTRUCTION: LazyRegex = LazyRegex::new(
+    r"^[\s*_]*(?:assistant|agents?|claude|gpt|chatgpt|codex|gemini|copilot|llm|ai|model)s?\b[^.]{0,40}?(?:[:,—]|\b(?:must|should|shall|always|never|please)\b)|\b(?:assistant|agents?|claude|gpt|codex|gemini|copilot|llm|ai|model|you)\b[^.]*\b(?:must|should|shall|always|also|need to|have to)\b[^.]{0,60}?\b(?:execute|run|send|upload|ignore|fetch|append|post|submit|install|download|transmit|forward|reveal|output|include|call|load|delete)\b|\b(?:ignore|disregard)\b[^.]*\b(?:instructions?|rules?)\b|\b(?:execute|run|fetch|send|upload|exfiltrate)\b[^.]*(?:https?://|scripts?/|~/|\.sh\b|\.py\b|\.env\b|\bcurl\b|\bwget\b)|(?:执行|运行|上传|发送|忽略)[^。]*(?:指令|脚本|文件|用户)",
+);
 
 /// Words of comments that tools or authors put into documents.
-static HARMLESS_COMMENT: LazyLock<Option<Regex>> = LazyLock::new(|| {
-    compile(
-        r"(?i)^\s*(?:todo|note to (?:self|editors?|maintainers?)|markdownlint|prettier|eslint|toc|/?toc|begin|end|start|license|copyright|spdx|vale|cspell|generated|auto-?generated|do not edit|source|ref|badges?|template|example|optional|if (?:you|your)|replace|fill|delete|add your|describe|insert|remove)\b",
-    )
-});
+static HARMLESS_COMMENT: LazyRegex = LazyRegex::new(
+    r"^\s*(?:todo|note to (?:self|editors?|maintainers?)|markdownlint|prettier|eslint|toc|/?toc|begin|end|start|license|copyright|spdx|vale|cspell|generated|auto-?generated|do not edit|source|ref|badges?|template|example|optional|if (?:you|your)|replace|fill|delete|add your|describe|insert|remove)\b",
+);
 
 /// Returns the findings of hidden text in a file.
 pub(crate) fn findings(file: &File<'_>, text: &str) -> Vec<Finding> {
@@ -214,13 +206,7 @@ fn comments(file: &File<'_>, text: &str) -> Vec<Finding> {
         };
         let content =
             comment[..end].trim_start_matches(['<', '!', '-', '[', ']', '/', ':', '#', ' ', '(']);
-        let is_instruction = INSTRUCTION
-            .as_ref()
-            .is_some_and(|regex| regex.is_match(content));
-        let is_harmless = HARMLESS_COMMENT
-            .as_ref()
-            .is_some_and(|regex| regex.is_match(content));
-        if is_instruction && !is_harmless {
+        if INSTRUCTION.is_match(content) && !HARMLESS_COMMENT.is_match(content) {
             found.push(finding(file, Severity::Medium, line, content));
         }
         line += count_lines(&comment[..end]);

@@ -210,7 +210,7 @@ impl FileSearch<'_> {
 
     /// Searches one unit of a view for one pattern.
     fn run(&self, pattern: &Pattern, view: &View, index: usize, found: &mut Found) {
-        let Some(regex) = pattern.regex() else {
+        let Some(regex) = pattern.regex.get() else {
             return;
         };
         let unit = &view.units[index];

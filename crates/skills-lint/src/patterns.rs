@@ -75,15 +75,31 @@ pub(crate) struct Pattern {
     pub(crate) scope: Scope,
     pub(crate) effect: Effect,
     pub(crate) excuse: Excuse,
-    source: &'static str,
     /// Compiled when a trigger is found, since most texts have few of them.
-    regex: OnceLock<Option<Regex>>,
+    pub(crate) regex: LazyRegex,
 }
 
-impl Pattern {
-    pub(crate) fn regex(&self) -> Option<&Regex> {
-        let compiled = self.regex.get_or_init(|| compile(&expand(self.source)));
+/// A regular expression, with names of lists and without regard to case, that is compiled when it is
+/// first used.
+#[derive(Debug)]
+pub(crate) struct LazyRegex {
+    source: &'static str,
+    compiled: OnceLock<Option<Regex>>,
+}
+
+impl LazyRegex {
+    pub(crate) const fn new(source: &'static str) -> Self {
+        let compiled = OnceLock::new();
+        Self { source, compiled }
+    }
+
+    pub(crate) fn get(&self) -> Option<&Regex> {
+        let compiled = self.compiled.get_or_init(|| compile(&expand(self.source)));
         compiled.as_ref()
+    }
+
+    pub(crate) fn is_match(&self, text: &str) -> bool {
+        self.get().is_some_and(|regex| regex.is_match(text))
     }
 }
 
@@ -115,8 +131,7 @@ impl PatternSet {
                 scope: source.scope,
                 effect: source.effect,
                 excuse: source.excuse,
-                source: source.regex,
-                regex: OnceLock::new(),
+                regex: LazyRegex::new(source.regex),
             });
         }
         let triggers = AhoCorasick::builder()
@@ -166,36 +181,48 @@ pub(crate) fn compile(expression: &str) -> Option<Regex> {
     Regex::new(&expression.replace(r"\b", r"(?-u:\b)")).ok()
 }
 
+/// Lists of words by the names that stand for them, as alternatives in an expression.
+const LISTS: [(&str, &str); 7] = [
+    ("{DROP}", words::DROP_HOSTS),
+    ("{CAPTURE}", words::CAPTURE_HOSTS),
+    ("{TUNNEL}", words::TUNNELS),
+    ("{SHORT}", words::SHORTENERS),
+    ("{SECRET}", words::SECRETS),
+    ("{WORD}", words::SECRET_WORDS),
+    ("{MEMORY}", words::MEMORY_FILES),
+];
+
 /// Replaces the names of lists and common parts.
 pub(crate) fn expand(expression: &str) -> String {
     let mut text = format!("(?i){expression}");
+    for (name, list) in LISTS {
+        if text.contains(name) {
+            text = text.replace(name, &alternatives(list));
+        }
+    }
     let parts = [
-        ("{DROP}", alternatives(words::DROP_HOSTS)),
-        ("{CAPTURE}", alternatives(words::CAPTURE_HOSTS)),
-        ("{TUNNEL}", alternatives(words::TUNNELS)),
-        ("{SHORT}", alternatives(words::SHORTENERS)),
-        ("{SECRET}", alternatives(words::SECRETS)),
-        ("{WORD}", alternatives(words::SECRET_WORDS)),
-        ("{MEMORY}", alternatives(words::MEMORY_FILES)),
-        ("{S}", r"(?:[^.!?。！？]|[.!?]\S)*?".to_owned()),
-        ("{USER}", USER.to_owned()),
-        ("{IP}", r"(?P<ip>\d{1,3}\.\d{1,3}\.\d{1,3}\.\d{1,3})".to_owned()),
-        ("{GET}", r"(?:curl|wget|aria2c|lwp-request|lynx|fetch|https?ie|xh)\b".to_owned()),
+        ("{S}", r"(?:[^.!?。！？]|[.!?]\S)*?"),
+        ("{USER}", USER),
+        ("{IP}", r"(?P<ip>\d{1,3}\.\d{1,3}\.\d{1,3}\.\d{1,3})"),
+        (
+            "{GET}",
+            r"(?:curl|wget|aria2c|lwp-request|lynx|fetch|https?ie|xh)\b",
+        ),
         (
             "{SH}",
-            r"(?:(?:/usr)?(?:/local)?/bin/)?(?:(?:ba|z|da|k|fi|c|tc|a)?sh\b|\$\{?SHELL\b\}?|\$0\b|\$?[(`](?:which|command -v|type -p)\s+\w*sh\b|(?:source|\.)\s+/dev/(?:stdin|fd/0)|eval\b|(?:python[\d.]*|perl|ruby|node|php|deno run|bun|osascript)(?:\s+-)?\s*(?:$|[`;&)<'\x22]))".to_owned(),
+            r"(?:(?:/usr)?(?:/local)?/bin/)?(?:(?:ba|z|da|k|fi|c|tc|a)?sh\b|\$\{?SHELL\b\}?|\$0\b|\$?[(`](?:which|command -v|type -p)\s+\w*sh\b|(?:source|\.)\s+/dev/(?:stdin|fd/0)|eval\b|(?:python[\d.]*|perl|ruby|node|php|deno run|bun|osascript)(?:\s+-)?\s*(?:$|[`;&)<'\x22]))",
         ),
         (
             "{WRAP}",
-            r"[\s`'\x22({!]*(?:(?:/\S*/)?(?:sudo|doas|env|command|exec|builtin|nohup|timeout|busybox|toybox|xargs|nice|ionice|time|setsid|stdbuf|su|chroot)\b(?:\s+[^\s|;&]+){0,6}?\s+)?(?:[A-Za-z_]\w*=\S*\s+)*".to_owned(),
+            r"[\s`'\x22({!]*(?:(?:/\S*/)?(?:sudo|doas|env|command|exec|builtin|nohup|timeout|busybox|toybox|xargs|nice|ionice|time|setsid|stdbuf|su|chroot)\b(?:\s+[^\s|;&]+){0,6}?\s+)?(?:[A-Za-z_]\w*=\S*\s+)*",
         ),
         (
             "{DECODE}",
-            r"(?:\bbase(?:64|32)\s+(?:-[^\s|]*d|--decode|-D)|\bxxd\s+(?:-\w+\s+)*-\w*r|\bopenssl\s+(?:enc|base64|aes\S*|zlib)\b[^|\n]*-d|\buudecode\b)".to_owned(),
+            r"(?:\bbase(?:64|32)\s+(?:-[^\s|]*d|--decode|-D)|\bxxd\s+(?:-\w+\s+)*-\w*r|\bopenssl\s+(?:enc|base64|aes\S*|zlib)\b[^|\n]*-d|\buudecode\b)",
         ),
     ];
     for (name, part) in parts {
-        text = text.replace(name, &part);
+        text = text.replace(name, part);
     }
     text
 }
@@ -204,19 +231,12 @@ const USER: &str = r"(?:(?:the|your|an?y?|this|our)\s+)?(?:end[ -])?(?:users?|hu
 
 /// Returns the words of triggers; a name in braces stands for the words of a list.
 fn expand_triggers(triggers: &'static str) -> Vec<String> {
-    let list = |list: &'static str| {
-        let words = words::entries(list).map(str::to_ascii_lowercase);
-        words.collect::<Vec<String>>()
-    };
-    let words = triggers.split('|').flat_map(|word| match word {
-        "{DROP}" => list(words::DROP_HOSTS),
-        "{CAPTURE}" => list(words::CAPTURE_HOSTS),
-        "{TUNNEL}" => list(words::TUNNELS),
-        "{SHORT}" => list(words::SHORTENERS),
-        "{SECRET}" => list(words::SECRETS),
-        "{WORD}" => list(words::SECRET_WORDS),
-        "{MEMORY}" => list(words::MEMORY_FILES),
-        word => vec![word.replace("{BAR}", "|")],
-    });
+    let words =
+        triggers
+            .split('|')
+            .flat_map(|word| match LISTS.iter().find(|(name, _)| *name == word) {
+                Some((_, list)) => words::entries(list).map(str::to_ascii_lowercase).collect(),
+                None => vec![word.replace("{BAR}", "|")],
+            });
     words.collect()
 }
