@@ -10,7 +10,7 @@ use skills_runtime::{Builder, RuntimeError, SandboxError, SandboxErrorKind, Scri
 use crate::error::CommandError;
 use crate::file_mode::has_execute_bit;
 use crate::process_environment::Environment;
-use crate::words::similar;
+use crate::words::parse_script_type;
 
 /// An interpreter for the scripts of a type.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -144,25 +144,11 @@ pub(crate) fn parse_interpreter(text: &str) -> Result<InterpreterArg, String> {
         Some((skill, name)) => (Some(skill.to_owned()), name),
         None => (None, name),
     };
-    let kind = ScriptType::ALL
-        .into_iter()
-        .find(|known| known.as_str() == name);
     Ok(InterpreterArg {
         skill,
-        kind: kind.ok_or_else(|| unknown_script_type(name))?,
+        kind: parse_script_type("script type", name)?,
         path: PathBuf::from(path),
     })
-}
-
-fn unknown_script_type(name: &str) -> String {
-    let names = ScriptType::ALL.map(ScriptType::as_str);
-    match similar(&name.to_lowercase(), &names) {
-        Some(nearest) => format!("unknown script type `{name}`; did you mean `{nearest}`?"),
-        None => format!(
-            "unknown script type `{name}`: expected one of {}",
-            names.join(", ")
-        ),
-    }
 }
 
 #[cfg(test)]

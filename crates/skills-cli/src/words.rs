@@ -1,6 +1,7 @@
 //! Words that stand for values, lists of words in sentences, and similar names.
 
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
+use skills_runtime::ScriptType;
 
 /// Maximum edit distance of a suggestion.
 const MAX_TYPOS: usize = 2;
@@ -39,9 +40,22 @@ pub(crate) fn join_words(words: &[impl AsRef<str>], conjunction: &str) -> String
     text
 }
 
-/// Returns the known name that is most similar to an unknown one, if there is one.
-pub(crate) fn similar(name: &str, known: &[&'static str]) -> Option<&'static str> {
-    let distance = |known: &'static str| (strsim::damerau_levenshtein(known, name), known);
-    let (typos, nearest) = known.iter().copied().map(distance).min()?;
-    (typos <= MAX_TYPOS).then_some(nearest)
+/// Parses the name of a type of scripts, which messages call `what`.
+pub(crate) fn parse_script_type(what: &str, name: &str) -> Result<ScriptType, String> {
+    let mut all = ScriptType::ALL.into_iter();
+    let known = all.find(|known| known.as_str() == name);
+    known.ok_or_else(|| unknown(what, name, &ScriptType::ALL.map(ScriptType::as_str)))
+}
+
+/// Returns the message about a name that is not one of the known ones, with the most similar one.
+pub(crate) fn unknown(what: &str, name: &str, known: &[&str]) -> String {
+    let distance = |known: &&str| strsim::damerau_levenshtein(known, &name.to_lowercase());
+    let nearest = known.iter().min_by_key(|known| (distance(known), **known));
+    match nearest.filter(|known| distance(known) <= MAX_TYPOS) {
+        Some(nearest) => format!("unknown {what} `{name}`; did you mean `{nearest}`?"),
+        None => format!(
+            "unknown {what} `{name}`: expected one of {}",
+            known.join(", ")
+        ),
+    }
 }

@@ -11,8 +11,6 @@ const LIMIT: Limit = Limit {
     most: 5,
     // A cycle has the name of its first module.
     exceptions: &[
-        ("skills-cli::containers", 7),
-        ("skills-cli::install", 8),
         ("skills-install::web", 6),
         ("skills-install::origin", 13),
         ("skills-process::interpreter", 9),

@@ -7,7 +7,7 @@ use skills_runtime::ScriptType;
 use toml_edit::{Document, Item, TableLike};
 
 use super::definitions::{Check, Kind, SETTINGS, Setting};
-use crate::words::similar;
+use crate::words::{parse_script_type, unknown};
 
 /// Start of a path in the home directory.
 pub(crate) const HOME_PREFIX: &str = "~/";
@@ -105,13 +105,15 @@ impl SettingKey {
             return Ok(Self {
                 setting,
                 skill: value_of("NAME").map(str::to_owned),
-                script_type: value_of("KIND").map(parse_kind).transpose()?,
+                script_type: value_of("KIND")
+                    .map(|name| parse_script_type("key", name))
+                    .transpose()?,
             });
         }
         Err(match parts {
-            ["skills", _, other, ..] => unknown(other, &names_below(OF_SKILL)),
+            ["skills", _, other, ..] => unknown("key", other, &names_below(OF_SKILL)),
             [table @ ("interpreters" | "skills")] => format!("`{table}` is a table, not a value"),
-            [other, ..] => unknown(other, &names_below("")),
+            [other, ..] => unknown("key", other, &names_below("")),
             [] => "empty key".to_owned(),
         })
     }
@@ -290,19 +292,4 @@ pub(super) fn names_below(start: &str) -> Vec<&'static str> {
     let mut names: Vec<&str> = below.filter_map(|name| name.split('.').next()).collect();
     names.dedup();
     names
-}
-
-fn parse_kind(name: &str) -> Result<ScriptType, String> {
-    let kinds = ScriptType::ALL.map(ScriptType::as_str);
-    let known = ScriptType::ALL
-        .into_iter()
-        .find(|kind| kind.as_str() == name);
-    known.ok_or_else(|| unknown(name, &kinds))
-}
-
-fn unknown(name: &str, known: &[&'static str]) -> String {
-    match similar(name, known) {
-        Some(nearest) => format!("unknown key `{name}`; did you mean `{nearest}`?"),
-        None => format!("unknown key `{name}`: expected one of {}", known.join(", ")),
-    }
 }
