@@ -6,26 +6,6 @@ use skills_clients::{CLIENTS, ServerFormat};
 
 use crate::error::ConfigError;
 
-/// The order of the first clients in lists for users. The others follow in the order of the table.
-const FIRST: [&str; 16] = [
-    "claude",
-    "codex",
-    "cursor",
-    "vscode",
-    "gemini",
-    "opencode",
-    "copilot",
-    "qwen",
-    "antigravity",
-    "kiro",
-    "claude-desktop",
-    "zed",
-    "goose",
-    "windsurf",
-    "cline",
-    "kilo",
-];
-
 /// A client with a known form of server entries: a row of the table of clients.
 #[derive(Clone, Copy)]
 pub struct ServerClient {
@@ -43,19 +23,14 @@ pub enum ConfigScope {
 }
 
 impl ServerClient {
-    /// Returns all clients, in the order for lists.
+    /// Returns all clients, in the order of the table.
     #[must_use]
     pub fn all() -> Vec<Self> {
         let with_format = |row: &'static skills_clients::Client| {
             let format = row.servers.as_ref()?;
             Some(Self { row, format })
         };
-        let mut clients: Vec<Self> = CLIENTS.iter().filter_map(with_format).collect();
-        clients.sort_by_key(|client| {
-            let position = FIRST.iter().position(|first| *first == client.as_str());
-            position.unwrap_or(FIRST.len())
-        });
-        clients
+        CLIENTS.iter().filter_map(with_format).collect()
     }
 
     /// Returns the client of this name; `None` if there is none.

@@ -136,38 +136,38 @@ mod tests {
         insta::assert_snapshot!(all(ConfigScope::User, &plain), @"
         Claude Code: /home/a/.claude.json
         Codex: /home/a/.codex/config.toml
-        Cursor: /home/a/.cursor/mcp.json
-        VS Code: /home/a/.config/Code/User/mcp.json
-        Gemini CLI: /home/a/.gemini/settings.json
-        opencode: /home/a/.config/opencode/opencode.json, /home/a/.config/opencode/opencode.jsonc
         Copilot CLI: /home/a/.copilot/mcp-config.json
-        Qwen Code: /home/a/.qwen/settings.json
+        Gemini CLI: /home/a/.gemini/settings.json
         Antigravity CLI: /home/a/.gemini/config/mcp_config.json
-        Kiro: /home/a/.kiro/settings/mcp.json
-        Claude Desktop: /home/a/.config/Claude/claude_desktop_config.json
-        Zed: /home/a/.config/zed/settings.json
+        Cursor: /home/a/.cursor/mcp.json
+        opencode: /home/a/.config/opencode/opencode.json, /home/a/.config/opencode/opencode.jsonc
         Goose: /home/a/.config/goose/config.yaml
         Windsurf: /home/a/.codeium/windsurf/mcp_config.json
-        Cline: /home/a/.cline/data/settings/cline_mcp_settings.json
         Kilo: /home/a/.config/kilo/kilo.jsonc, /home/a/.config/kilo/kilo.json
+        Kiro: /home/a/.kiro/settings/mcp.json
+        Qwen Code: /home/a/.qwen/settings.json
+        VS Code: /home/a/.config/Code/User/mcp.json
+        Claude Desktop: /home/a/.config/Claude/claude_desktop_config.json
+        Zed: /home/a/.config/zed/settings.json
+        Cline: /home/a/.cline/data/settings/cline_mcp_settings.json
         ");
         insta::assert_snapshot!(all(ConfigScope::Project, &plain), @"
         Claude Code: /p/.mcp.json
         Codex: /p/.codex/config.toml
-        Cursor: /p/.cursor/mcp.json
-        VS Code: /p/.vscode/mcp.json
-        Gemini CLI: /p/.gemini/settings.json
-        opencode: /p/opencode.json, /p/opencode.jsonc
         Copilot CLI: /p/.github/mcp.json
-        Qwen Code: /p/.qwen/settings.json
+        Gemini CLI: /p/.gemini/settings.json
         Antigravity CLI: /p/.agents/mcp_config.json
-        Kiro: /p/.kiro/settings/mcp.json
-        Claude Desktop: nowhere
-        Zed: /p/.zed/settings.json
+        Cursor: /p/.cursor/mcp.json
+        opencode: /p/opencode.json, /p/opencode.jsonc
         Goose: nowhere
         Windsurf: nowhere
-        Cline: nowhere
         Kilo: /p/.kilo/kilo.jsonc, /p/.kilo/kilo.json, /p/kilo.jsonc, /p/kilo.json
+        Kiro: /p/.kiro/settings/mcp.json
+        Qwen Code: /p/.qwen/settings.json
+        VS Code: /p/.vscode/mcp.json
+        Claude Desktop: nowhere
+        Zed: /p/.zed/settings.json
+        Cline: nowhere
         ");
     }
 
@@ -211,20 +211,20 @@ mod tests {
         insta::assert_snapshot!(all(ConfigScope::User, &moved), @"
         Claude Code: /CLAUDE_CONFIG_DIR/.claude.json
         Codex: /CODEX_HOME/config.toml
-        Cursor: nowhere
-        VS Code: /conf/Code/User/mcp.json
-        Gemini CLI: /GEMINI_CLI_HOME/.gemini/settings.json
-        opencode: /conf/opencode/opencode.json, /conf/opencode/opencode.jsonc
         Copilot CLI: /COPILOT_HOME/mcp-config.json
-        Qwen Code: nowhere
+        Gemini CLI: /GEMINI_CLI_HOME/.gemini/settings.json
         Antigravity CLI: nowhere
-        Kiro: nowhere
-        Claude Desktop: /conf/Claude/claude_desktop_config.json
-        Zed: /conf/zed/settings.json
+        Cursor: nowhere
+        opencode: /conf/opencode/opencode.json, /conf/opencode/opencode.jsonc
         Goose: /conf/goose/config.yaml
         Windsurf: nowhere
-        Cline: /CLINE_MCP_SETTINGS_PATH
         Kilo: /conf/kilo/kilo.jsonc, /conf/kilo/kilo.json
+        Kiro: nowhere
+        Qwen Code: nowhere
+        VS Code: /conf/Code/User/mcp.json
+        Claude Desktop: /conf/Claude/claude_desktop_config.json
+        Zed: /conf/zed/settings.json
+        Cline: /CLINE_MCP_SETTINGS_PATH
         ");
         assert_eq!(
             all(ConfigScope::Project, &moved).matches("nowhere").count(),
