@@ -71,7 +71,11 @@ fn similar_permission(text: &str) -> Option<String> {
 
 #[cfg(test)]
 mod tests {
+    use clap::CommandFactory as _;
+    use skills_runtime::Capability;
+
     use super::*;
+    use crate::cli::Arguments;
 
     #[test]
     fn similar_permissions_are_valid() {
@@ -98,5 +102,29 @@ mod tests {
         }
         let relative = similar_permission("read:data").unwrap();
         assert!(relative.starts_with("read:/"), "{relative}");
+    }
+
+    /// The help of `--allow` lists every capability, in forms that it accepts.
+    #[test]
+    fn the_forms_in_help_are_valid() {
+        let mut command = Arguments::command();
+        command.build();
+        let run = command.find_subcommand("run").unwrap();
+        let mut arguments = run.get_arguments();
+        let allow = arguments.find(|known| known.get_long() == Some("allow"));
+        let help = allow.unwrap().get_long_help().unwrap().to_string();
+        let (_, forms) = help.split_once("One of ").unwrap();
+        let forms: Vec<&str> = forms.trim_end_matches('.').split(", ").collect();
+        for form in &forms {
+            let text = form.replace(":PORT", ":80").replace("HOST", "host");
+            assert!(parse_permission(&text).is_ok(), "{form}");
+        }
+        for capability in Capability::ALL {
+            let word = match capability {
+                Capability::Environment => "env",
+                other => other.as_str(),
+            };
+            assert!(forms.iter().any(|form| form.starts_with(word)), "{word}");
+        }
     }
 }
