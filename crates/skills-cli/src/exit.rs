@@ -63,6 +63,15 @@ impl Exit {
         })
     }
 
+    /// Returns success if everything is as it should be, else failure.
+    pub(crate) fn success_if(is_successful: bool) -> Self {
+        if is_successful {
+            Self::Success
+        } else {
+            Self::Failed
+        }
+    }
+
     pub(crate) fn from_status(status: &ExecutionStatus) -> Self {
         match status {
             ExecutionStatus::Success => Self::Success,

@@ -63,11 +63,9 @@ impl Doctor {
         }
         let all_run = sandboxes.iter().all(|(_, report)| report.is_ok());
         let is_complete = unexpected_skips(&catalog).next().is_none();
-        Ok(if all_run && is_complete && diagnostics.is_empty() {
-            Exit::Success
-        } else {
-            Exit::Failed
-        })
+        Ok(Exit::success_if(
+            all_run && is_complete && diagnostics.is_empty(),
+        ))
     }
 }
 

@@ -235,11 +235,7 @@ fn revoke(
     } else {
         output.status(&format!("`{name}` has no approvals"));
     }
-    Ok(if is_revoked {
-        Exit::Success
-    } else {
-        Exit::Failed
-    })
+    Ok(Exit::success_if(is_revoked))
 }
 
 fn approval_error(error: BoxError) -> anyhow::Error {

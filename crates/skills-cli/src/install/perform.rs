@@ -53,7 +53,7 @@ pub(crate) fn perform(
             exit: Exit::Denied,
         });
     }
-    let exit = exit_of(&plan);
+    let exit = Exit::success_if(plan.failures().is_empty());
     let done = done_lines(&plan, directory);
     // First, so that no skill is installed whose source is unknown later.
     SourceMemory::new(context).change(|known| store.remember_plan(&plan, known))?;
@@ -83,16 +83,8 @@ pub(crate) fn preview(
     let denied = findings.check_denied(plan, deny, output);
     Ok(Performed {
         document: plan_json(plan, &findings, directory),
-        exit: denied.unwrap_or_else(|| exit_of(plan)),
+        exit: denied.unwrap_or_else(|| Exit::success_if(plan.failures().is_empty())),
     })
-}
-
-fn exit_of(plan: &Plan) -> Exit {
-    if plan.failures().is_empty() {
-        Exit::Success
-    } else {
-        Exit::Failed
-    }
 }
 
 /// Returns a plan as JSON, not applied.

@@ -31,12 +31,8 @@ pub(super) fn print(
 }
 
 fn exit_code(targets: &Targets, checks: &[Vec<Finding>]) -> Exit {
-    if targets.list.iter().any(Target::is_missing) || checks.iter().flatten().any(Finding::is_error)
-    {
-        Exit::Failed
-    } else {
-        Exit::Success
-    }
+    let is_missing = targets.list.iter().any(Target::is_missing);
+    Exit::success_if(!is_missing && !checks.iter().flatten().any(Finding::is_error))
 }
 
 /// The numbers of skills and findings.
