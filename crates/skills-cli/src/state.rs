@@ -31,16 +31,13 @@ pub(crate) struct PolicyPaths {
 
 impl PolicyPaths {
     pub(crate) fn new(environment: &Environment) -> Self {
-        let user = environment.config_dir();
         // Files of all directories apply. `deny` wins in any order, so an inner file cannot undo an
         // outer one.
-        let project = environment.project_dirs().into_iter();
+        let (user, project) = user_and_project(environment, POLICY_FILE);
         Self {
             admin: PathBuf::from(ADMIN_DIR).join(POLICY_FILE),
-            user: user.map(|config| config.join(POLICY_FILE)),
-            project: project
-                .map(|directory| directory.join(PROJECT_DIR).join(POLICY_FILE))
-                .collect(),
+            user,
+            project,
         }
     }
 }
@@ -54,15 +51,17 @@ pub(crate) struct SettingsPaths {
 
 impl SettingsPaths {
     pub(crate) fn new(environment: &Environment) -> Self {
-        let user = environment.config_dir();
-        let project = environment.project_dirs().into_iter();
-        Self {
-            user: user.map(|config| config.join(SETTINGS_FILE)),
-            project: project
-                .map(|directory| directory.join(PROJECT_DIR).join(SETTINGS_FILE))
-                .collect(),
-        }
+        let (user, project) = user_and_project(environment, SETTINGS_FILE);
+        Self { user, project }
     }
+}
+
+/// Returns the paths of a file of the user and of the directories of the project, its root first.
+fn user_and_project(environment: &Environment, file: &str) -> (Option<PathBuf>, Vec<PathBuf>) {
+    let user = environment.config_dir();
+    let project = environment.project_dirs().into_iter();
+    let project = project.map(|directory| directory.join(PROJECT_DIR).join(file));
+    (user.map(|config| config.join(file)), project.collect())
 }
 
 /// Returns the file with the user's answers about virtual environments, in the state directory.

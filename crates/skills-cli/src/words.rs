@@ -26,6 +26,12 @@ pub(crate) fn word_parser<T: Clone + Send + Sync + 'static>(
     })
 }
 
+/// Returns the number of characters of the longest text.
+pub(crate) fn widest<T: AsRef<str>>(texts: impl IntoIterator<Item = T>) -> usize {
+    let lengths = texts.into_iter().map(|text| text.as_ref().chars().count());
+    lengths.max().unwrap_or_default()
+}
+
 /// Joins words with commas, and the last one with a conjunction: `a, b or c`.
 pub(crate) fn join_words(words: &[impl AsRef<str>], conjunction: &str) -> String {
     let mut text = String::new();

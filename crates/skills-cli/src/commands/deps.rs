@@ -25,6 +25,7 @@ use crate::program_args::ProgramArgs;
 use crate::remedies::install_command;
 use crate::signals;
 use crate::virtual_env::{self, AskUser};
+use crate::words::widest;
 
 /// Plan, install and remove the packages that skills declare
 ///
@@ -200,12 +201,7 @@ fn options(script: Option<&str>) -> ExecutionOptions {
 
 /// Returns a plan as lines: what is missing, then one line for each package.
 fn plan_lines(plan: &Plan) -> Vec<String> {
-    let width = plan
-        .packages
-        .iter()
-        .map(|package| package.full_name().len())
-        .max()
-        .unwrap_or(0);
+    let width = widest(plan.packages.iter().map(|package| package.full_name()));
     let packages = plan.packages.iter().map(|package| {
         let size = package
             .size

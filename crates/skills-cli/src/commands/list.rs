@@ -13,6 +13,7 @@ use crate::exit::Exit;
 use crate::lookup::TRUST_PROJECT_HINT;
 use crate::output::{Output, line};
 use crate::suggested_command::complete_commands;
+use crate::words::widest;
 
 /// List available skills
 #[derive(Debug, Args)]
@@ -188,10 +189,8 @@ pub(crate) fn warnings_to_json(entry: &Entry) -> Vec<Value> {
 
 /// Renders one line per skill, with the scope if there are several scopes.
 fn render_table(entries: &[Entry]) -> String {
-    let widest =
-        |length: &dyn Fn(&Entry) -> usize| entries.iter().map(length).max().unwrap_or_default();
-    let name = widest(&|entry| entry.name().as_str().chars().count());
-    let scope = widest(&|entry| entry.scope().as_str().len());
+    let name = widest(entries.iter().map(|entry| entry.name().as_str()));
+    let scope = widest(entries.iter().map(|entry| entry.scope().as_str()));
     let several = entries
         .windows(2)
         .any(|pair| pair[0].scope() != pair[1].scope());

@@ -15,6 +15,7 @@ use crate::exit::Exit;
 use crate::input;
 use crate::lookup;
 use crate::output::line;
+use crate::words::widest;
 
 /// Number of results that are recorded as found: few look further.
 const MAX_RECORDED: usize = 5;
@@ -134,10 +135,6 @@ struct SkillResult<'a> {
 }
 
 impl SkillResult<'_> {
-    fn name_width(&self) -> usize {
-        self.entry.name().as_str().chars().count()
-    }
-
     fn write(&self, width: usize, text: &mut String) {
         if self.explanation.is_some() {
             let _ = write!(text, "{:>6.2}  ", self.score);
@@ -168,10 +165,10 @@ impl SkillResult<'_> {
 }
 
 fn render_skills(results: &[SkillResult<'_>]) -> String {
-    let width = results.iter().map(SkillResult::name_width).max();
+    let width = widest(results.iter().map(|result| result.entry.name().as_str()));
     let mut text = String::new();
     for result in results {
-        result.write(width.unwrap_or_default(), &mut text);
+        result.write(width, &mut text);
     }
     text
 }

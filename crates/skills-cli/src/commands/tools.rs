@@ -11,7 +11,7 @@ use crate::exit::Exit;
 use crate::output::{Output, line};
 use crate::program_args::parse_seconds;
 use crate::tool_host::{HostArgs, ToolGroupArgs};
-use crate::words::word_parser;
+use crate::words::{widest, word_parser};
 
 /// List and configure the tools offered to a model
 ///
@@ -105,11 +105,7 @@ impl Tools {
             return output.json(&json!({"tools": set.render(ToolFormat::Mcp)?}));
         }
         let definitions = set.definitions()?;
-        let width = definitions
-            .iter()
-            .map(|definition| definition.name.len())
-            .max();
-        let width = width.unwrap_or_default();
+        let width = widest(definitions.iter().map(|definition| &definition.name));
         output.lines(definitions.iter().map(|definition| {
             format!(
                 "{:width$}  {}",

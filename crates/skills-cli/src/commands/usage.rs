@@ -19,6 +19,7 @@ use crate::usage_report::{
     basic_facts, contents_to_json, counts_to_json, describe_coverage, read_summary, report_to_json,
     time_to_json,
 };
+use crate::words::widest;
 
 /// Show how often skills were offered and used
 ///
@@ -119,7 +120,7 @@ fn render_table(rows: &[Row<'_>]) -> String {
     let cells: Vec<[String; 7]> = std::iter::once(TITLES.map(str::to_owned))
         .chain(rows.iter().map(Row::cells))
         .collect();
-    let width = |column: usize| cells.iter().map(|row| row[column].len()).max().unwrap_or(0);
+    let width = |column: usize| widest(cells.iter().map(|row| &row[column]));
     let widths: [usize; 6] = std::array::from_fn(width);
     let mut text = String::new();
     for row in &cells {

@@ -8,6 +8,7 @@ use crate::context::Context;
 use crate::counted::counted;
 use crate::exit::Exit;
 use crate::output::line;
+use crate::words::widest;
 
 /// Lists the roots in search order.
 pub(crate) fn print_roots(context: &Context) -> anyhow::Result<Exit> {
@@ -23,8 +24,7 @@ pub(crate) fn print_roots(context: &Context) -> anyhow::Result<Exit> {
         .iter()
         .filter(|root| !is_missing(root, &catalog))
         .collect();
-    let width = roots.iter().map(|root| root.scope().as_str().len()).max();
-    let width = width.unwrap_or_default();
+    let width = widest(roots.iter().map(|root| root.scope().as_str()));
     output.lines(existing.iter().map(|root| {
         let (active, inactive) = count_entries(root, &catalog);
         let mut counts = counted(active, "skill");

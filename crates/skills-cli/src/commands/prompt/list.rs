@@ -12,7 +12,7 @@ use crate::context::Context;
 use crate::exit::Exit;
 use crate::output::{Output, line};
 use crate::selector::parse_selector;
-use crate::words::{join_words, word_parser};
+use crate::words::{join_words, widest, word_parser};
 
 /// The reader of the list, as named in warnings.
 const READER: &str = "The agent";
@@ -220,8 +220,7 @@ fn describe_inclusion(inclusion: Inclusion) -> String {
 /// Renders one line per skill, and the total.
 fn render_explanation(section: &SkillList, entries: &[EntryReport]) -> String {
     let report = section.report();
-    let width = entries.iter().map(|entry| entry.name.chars().count()).max();
-    let width = width.unwrap_or_default();
+    let width = widest(entries.iter().map(|entry| &entry.name));
     let mut text = String::new();
     for entry in entries {
         let inclusion = line(&describe_inclusion(entry.inclusion));

@@ -53,8 +53,7 @@ impl Mentions {
     pub(crate) fn run(&self, context: &Context) -> anyhow::Result<Exit> {
         let (runtime, output) = (context.runtime()?, context.output);
         let text = input::read_text(&self.input.text)?;
-        let mut inputs = self.input.selected_skills()?;
-        inputs.push(UserInput::Text(&text));
+        let inputs = self.input.inputs(&text)?;
         let index = runtime.prompt().mention_index();
         let found = index.find(&inputs, &self.input.options(context)?);
         let selected = found.selected.iter().copied();
@@ -93,7 +92,8 @@ impl Mentions {
 }
 
 impl MentionArgs {
-    pub(crate) fn selected_skills(&self) -> anyhow::Result<Vec<UserInput<'_>>> {
+    /// Returns the selected skills, and then the text.
+    pub(crate) fn inputs<'a>(&'a self, text: &'a str) -> anyhow::Result<Vec<UserInput<'a>>> {
         let mut inputs = Vec::new();
         for skill in &self.skill {
             let (name, path) = skill.split_once('=').ok_or_else(|| {
@@ -101,6 +101,7 @@ impl MentionArgs {
             })?;
             inputs.push(UserInput::Skill { name, path });
         }
+        inputs.push(UserInput::Text(text));
         Ok(inputs)
     }
 

@@ -3,7 +3,7 @@
 use clap::Args;
 use serde_json::{Value, json};
 use skills_client_config::{ConfigScope, ServerClient, configured_servers};
-use skills_runtime::prompt::{InstalledServers, RequirementSession, UserInput};
+use skills_runtime::prompt::{InstalledServers, RequirementSession};
 use skills_runtime::{InjectionFormat, PreparedTurn, TurnInput, TurnMention, TurnSession};
 
 use super::mentions::MentionArgs;
@@ -59,8 +59,7 @@ impl Turn {
     pub(crate) fn run(&self, context: &Context) -> anyhow::Result<Exit> {
         let (runtime, output) = (context.runtime()?, context.output);
         let text = input::read_text(&self.input.text)?;
-        let mut inputs = self.input.selected_skills()?;
-        inputs.push(UserInput::Text(&text));
+        let inputs = self.input.inputs(&text)?;
         let format = if self.fenced {
             InjectionFormat::Fenced
         } else {
