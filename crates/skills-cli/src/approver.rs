@@ -140,22 +140,15 @@ pub(crate) fn confirm(text: &str, output: Output) -> Confirmation {
     }
 }
 
-/// The answer to a question with yes and no; `None` if there was another one.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Choice {
-    Yes,
-    No,
-    None,
-}
-
-/// Asks a question. Standard input must be a terminal. An empty line is not an answer.
-pub(crate) fn choose(question: &str) -> Choice {
+/// Asks a question with yes and no; `None` if there was another answer, such as an empty line.
+/// Standard input must be a terminal.
+pub(crate) fn choose(question: &str) -> Option<bool> {
     Output::Text.status_lines(question);
     flush_terminal_input();
     match read_line().as_deref() {
-        Ok("y" | "yes") => Choice::Yes,
-        Ok("n" | "no") => Choice::No,
-        _ => Choice::None,
+        Ok("y" | "yes") => Some(true),
+        Ok("n" | "no") => Some(false),
+        _ => None,
     }
 }
 

@@ -18,7 +18,7 @@ use serde::{Deserialize, Serialize};
 use skills_runtime::audit::ContentHash;
 use skills_runtime::{PrivateFile, ScriptType};
 
-use crate::approver::{self, Choice};
+use crate::approver;
 use crate::context::Context;
 use crate::error::CommandError;
 use crate::file_mode::has_execute_bit;
@@ -186,11 +186,9 @@ fn is_accepted(found: &VirtualEnv, ask: AskUser, context: &Context) -> bool {
         "Run Python scripts of skills with the virtual environment `{}`? It is readable for them, and its code runs with their permissions. [y]es / [N]o, for this version of it",
         found.directory.display()
     );
-    let is_used = match approver::choose(&question) {
-        Choice::Yes => true,
-        Choice::No => false,
+    let Some(is_used) = approver::choose(&question) else {
         // Asked again next time.
-        Choice::None => return false,
+        return false;
     };
     if let Some(identity) = identity(found) {
         remember(found, Answer { identity, is_used }, context);

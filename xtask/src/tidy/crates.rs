@@ -24,10 +24,10 @@ const CRATES: &[(&str, usize, &[&str])] = &[
     ),
     (
         "skills-client-config",
-        2_700,
+        2_600,
         &["skills-clients", "skills-manifest"],
     ),
-    ("skills-lint", 3_900, &["skills-manifest"]),
+    ("skills-lint", 3_850, &["skills-manifest"]),
     (
         "skills-install",
         12_900,
@@ -167,7 +167,7 @@ const CRATES: &[(&str, usize, &[&str])] = &[
     ),
     (
         "skills-cli",
-        19_500,
+        19_450,
         &[
             "skills-build",
             "skills-client-config",

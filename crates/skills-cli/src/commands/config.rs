@@ -196,7 +196,7 @@ impl Unset {
         };
         self.file.edit(context, |document, _| {
             match (remove(document.as_table_mut(), &path), key) {
-                (Removal::NotFound, Err(unknown)) => Err(CommandError::input(unknown)),
+                (false, Err(unknown)) => Err(CommandError::input(unknown)),
                 _ => Ok(()),
             }
         })
@@ -238,33 +238,24 @@ fn put(table: &mut dyn TableLike, path: &[String], value: Item) {
     }
 }
 
-/// Whether there was a value to remove.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Removal {
-    Removed,
-    NotFound,
-}
-
 /// Removes a value, and the tables that are empty without it. A table with values is not a value.
-fn remove(table: &mut dyn TableLike, path: &[String]) -> Removal {
+/// Returns false if there is no value.
+fn remove(table: &mut dyn TableLike, path: &[String]) -> bool {
     match path {
-        [] => Removal::NotFound,
+        [] => false,
         [name] => {
-            if table.get(name).is_none_or(Item::is_table_like) {
-                return Removal::NotFound;
-            }
-            table.remove(name);
-            Removal::Removed
+            let is_value = table.get(name).is_some_and(|item| !item.is_table_like());
+            is_value && table.remove(name).is_some()
         }
         [name, rest @ ..] => {
             let Some(below) = table.get_mut(name).and_then(Item::as_table_like_mut) else {
-                return Removal::NotFound;
+                return false;
             };
-            let removal = remove(below, rest);
+            let is_removed = remove(below, rest);
             if below.is_empty() {
                 table.remove(name);
             }
-            removal
+            is_removed
         }
     }
 }

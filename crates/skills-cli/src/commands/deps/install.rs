@@ -92,7 +92,7 @@ impl Install {
         if self.yes || output.is_json() || !is_terminal() {
             return Ok(Exit::Success);
         }
-        let skill = mentioned.skill();
+        let skill = mentioned.skill.as_str();
         let accepted = AcceptedPackages { skill, packages };
         let opened = self.package.open(self.build, Some(accepted), context)?;
         let plan = match opened.plan(false)? {
@@ -103,7 +103,7 @@ impl Install {
         let question = format!("Install them, and keep them as packages of `{skill}`? [y/N]");
         require_agreement(&plan, &question, output)?;
         let key = SettingKey::parse(&["skills", skill, "packages"]).map_err(CommandError::input)?;
-        set_list(&key, mentioned.packages(), context)?;
+        set_list(&key, &mentioned.packages, context)?;
         install(&opened, &plan, output)
     }
 }

@@ -10,8 +10,9 @@ use crate::remedies::accept_command;
 
 /// Packages that a skill does not declare, and that its instructions or scripts name.
 pub(super) struct Mentioned {
-    skill: String,
-    packages: Vec<String>,
+    pub(super) skill: String,
+    /// As the setting lists them.
+    pub(super) packages: Vec<String>,
 }
 
 impl Mentioned {
@@ -25,16 +26,6 @@ impl Mentioned {
             skill: lookup::get_skill(runtime, name)?.id,
             packages: packages.iter().map(ToString::to_string).collect(),
         })
-    }
-
-    /// Returns the name of the skill.
-    pub(super) fn skill(&self) -> &str {
-        &self.skill
-    }
-
-    /// Returns the packages, as the setting lists them.
-    pub(super) fn packages(&self) -> &[String] {
-        &self.packages
     }
 
     /// Prints the packages with the command that accepts them; in JSON `result` is null.
