@@ -1,6 +1,8 @@
 //! Instructions to the agent: concealment, overriding, memory, false authority.
 
-use super::{High, Low, Medium, Source, line, prohibition, prose, quotable};
+use super::source::{line, prohibition, prose, quotable};
+use crate::finding::Severity::{High, Low, Medium};
+use crate::patterns::Source;
 use crate::rule::{
     AGENT_MEMORY, CONCEALMENT, FALSE_AUTHORITY, HIDDEN_TEXT, OVERRIDE_INSTRUCTIONS,
     REMOTE_INSTRUCTIONS, WIDE_PERMISSIONS,

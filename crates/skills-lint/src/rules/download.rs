@@ -1,6 +1,8 @@
 //! Downloads: piped to a shell, decoded, packed, from doubtful servers.
 
-use super::{High, Low, Medium, Signal, Source, control, instruction, line, prose, signal};
+use super::source::{control, instruction, line, prose, signal};
+use crate::finding::Severity::{High, Low, Medium};
+use crate::patterns::{Signal, Source};
 use crate::rule::{
     DECODE_TO_SHELL, DOWNLOAD_AND_RUN, DROP_SITE, PASSWORD_ARCHIVE, PIPE_TO_SHELL, RAW_ADDRESS,
     SHORT_LINK, UNTRUSTED_PACKAGES,

@@ -1,6 +1,8 @@
 //! Secrets and conversations that are sent away, and shells for others.
 
-use super::{High, Medium, Signal, Source, control, line, prose, signal};
+use super::source::{control, line, prose, signal};
+use crate::finding::Severity::{High, Medium};
+use crate::patterns::{Signal, Source};
 use crate::rule::{REVERSE_SHELL, SECRET_EXFILTRATION, SENDS_CONVERSATION};
 
 pub(super) const SOURCES: &[Source] = &[

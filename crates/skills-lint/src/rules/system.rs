@@ -1,6 +1,8 @@
 //! The machine: persistence, protections, rights, destruction.
 
-use super::{High, Low, Medium, Source, line, prose};
+use super::source::{line, prose};
+use crate::finding::Severity::{High, Low, Medium};
+use crate::patterns::Source;
 use crate::rule::{DESTRUCTIVE_COMMAND, PERSISTENCE, SYSTEM_PROTECTION, WIDE_PERMISSIONS};
 
 pub(super) const SOURCES: &[Source] = &[
