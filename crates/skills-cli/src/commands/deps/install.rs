@@ -6,7 +6,9 @@ use skills_runtime::packages::ListedPackage;
 use skills_runtime::{CallContext, PackagePlan, PackageStatus};
 
 use super::mentioned::Mentioned;
-use super::{AcceptedPackages, OpenedPackages, PackageArgs, Planned, plan_json, plan_lines};
+use super::opened::{
+    AcceptedPackages, OpenedPackages, PackageArgs, Planned, plan_json, plan_lines,
+};
 use crate::approver::{is_terminal, require_confirmation};
 use crate::commands::config::set_list;
 use crate::context::Context;

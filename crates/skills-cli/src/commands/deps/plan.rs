@@ -5,7 +5,7 @@ use serde_json::json;
 use skills_runtime::PackageStatus;
 
 use super::mentioned::Mentioned;
-use super::{OpenedPackages, PackageArgs, Planned, plan_json, plan_lines};
+use super::opened::{OpenedPackages, PackageArgs, Planned, plan_json, plan_lines};
 use crate::context::Context;
 use crate::exit::Exit;
 use crate::remedies::install_command;

@@ -5,7 +5,7 @@ use serde_json::json;
 use skills_runtime::deps::StoredEnvironment;
 use skills_runtime::{PackageStatus, SkillRuntime};
 
-use super::{options, runtime};
+use super::opened::{options, runtime};
 use crate::context::Context;
 use crate::exit::Exit;
 use crate::input;
