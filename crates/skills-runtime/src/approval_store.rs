@@ -3,9 +3,8 @@
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
+use skills_library::PrivateFile;
 use skills_policy::{Approval, ApprovalStore, BoxError};
-
-use crate::PrivateFile;
 
 /// Version of the file format; files of a newer version are not changed.
 const VERSION: u32 = 1;

@@ -7,13 +7,12 @@ use std::time::{Duration, SystemTime};
 use skills_audit::AuditSink;
 use skills_discovery::{Discovery, Root};
 use skills_ledger::Ledger;
+use skills_library::{Finders, LibraryConfig, OnNewCatalog};
 use skills_policy::{ApprovalStore, Approver, PermissionManager, Policy, SandboxChoice};
 use skills_prompt::ListingModes;
 use skills_sandbox::Sandbox;
 
 use crate::executor::{Backends, Config, CopyDirectories, Recorder, WasmConfig, spawn_precompile};
-use crate::library::{LibraryConfig, OnNewCatalog};
-use crate::program_search::Finders;
 use crate::{Executor, Library, OnMissing, Precompile, Secrets, SkillRuntime};
 
 /// Configures and creates a [`SkillRuntime`].

@@ -1,10 +1,10 @@
 //! The error type of this crate.
 
 use std::error::Error as _;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use skills_audit::AuditError;
-use skills_discovery::{DiscoveryError, InactiveReason};
+use skills_library::{LibraryError, LibraryErrorKind};
 use skills_sandbox::SandboxError;
 
 use crate::ExecutionArtifacts;
@@ -36,17 +36,12 @@ impl RuntimeError {
     #[must_use]
     pub fn kind(&self) -> ErrorKind {
         match &*self.0 {
-            Repr::UnknownSkill { .. } => ErrorKind::UnknownSkill,
-            Repr::AmbiguousSkill { .. } => ErrorKind::AmbiguousSkill,
-            Repr::InactiveSkill { .. } => ErrorKind::InactiveSkill,
-            Repr::NotModelInvocable { .. } => ErrorKind::NotModelInvocable,
+            Repr::Library(error) => error.kind().into(),
             Repr::NothingToRun { .. } => ErrorKind::NothingToRun,
             Repr::UnknownProgram { .. } => ErrorKind::UnknownProgram,
             Repr::AmbiguousScript { .. } => ErrorKind::AmbiguousScript,
-            Repr::FileAccess { .. } => ErrorKind::FileAccess,
-            Repr::InvalidRestriction { .. } => ErrorKind::InvalidRestriction,
             Repr::MissingRequirements { .. } => ErrorKind::MissingRequirements,
-            Repr::ContentChanged { .. } | Repr::LockedContent { .. } => ErrorKind::ContentChanged,
+            Repr::ContentChanged { .. } => ErrorKind::ContentChanged,
             Repr::Symlink { .. } => ErrorKind::Symlink,
             Repr::OptionalPath { .. }
             | Repr::ContainsScratch { .. }
@@ -70,8 +65,7 @@ impl RuntimeError {
     #[must_use]
     pub fn suggestions(&self) -> &[String] {
         match &*self.0 {
-            Repr::UnknownSkill { nearest, .. } => nearest,
-            Repr::AmbiguousSkill { directories, .. } => directories,
+            Repr::Library(error) => error.suggestions(),
             Repr::MissingRequirements { missing, .. } => missing,
             Repr::UnknownProgram { candidates, .. }
             | Repr::AmbiguousScript { candidates, .. }
@@ -136,6 +130,12 @@ impl From<skills_deps::SetupError> for RuntimeError {
     }
 }
 
+impl From<LibraryError> for RuntimeError {
+    fn from(error: LibraryError) -> Self {
+        Repr::Library(error).into()
+    }
+}
+
 impl From<SandboxError> for RuntimeError {
     fn from(error: SandboxError) -> Self {
         Repr::Sandbox(error).into()
@@ -185,6 +185,21 @@ pub enum ErrorKind {
     Packages,
 }
 
+impl From<LibraryErrorKind> for ErrorKind {
+    fn from(kind: LibraryErrorKind) -> Self {
+        match kind {
+            LibraryErrorKind::UnknownSkill => Self::UnknownSkill,
+            LibraryErrorKind::AmbiguousSkill => Self::AmbiguousSkill,
+            LibraryErrorKind::InactiveSkill => Self::InactiveSkill,
+            LibraryErrorKind::NotModelInvocable => Self::NotModelInvocable,
+            LibraryErrorKind::InvalidRestriction => Self::InvalidRestriction,
+            LibraryErrorKind::ContentChanged => Self::ContentChanged,
+            LibraryErrorKind::Random => Self::Sandbox,
+            _ => Self::FileAccess,
+        }
+    }
+}
+
 impl ErrorKind {
     /// Returns the stable code of this class, as in JSON output.
     #[must_use]
@@ -213,21 +228,8 @@ impl ErrorKind {
 
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum Repr {
-    #[error("skill `{name}` not found")]
-    UnknownSkill { name: String, nearest: Vec<String> },
-    #[error("skill `{name}` ({}) is inactive: {reason}", path.display())]
-    InactiveSkill {
-        name: String,
-        path: PathBuf,
-        reason: InactiveReason,
-    },
-    #[error("skill `{name}` ({}) is not model-invocable: disabled by the skill or its mode", path.display())]
-    NotModelInvocable { name: String, path: PathBuf },
-    #[error("skill name `{name}` is ambiguous; pass the directory of the skill")]
-    AmbiguousSkill {
-        name: String,
-        directories: Vec<String>,
-    },
+    #[error(transparent)]
+    Library(LibraryError),
     #[error(
         "cannot run skill `{skill}`: no `.wasm` in its directory or `wasm/`, and no script in `scripts/`"
     )]
@@ -247,19 +249,6 @@ pub(crate) enum Repr {
         skill: String,
         candidates: Vec<String>,
     },
-    #[error("cannot read {}", location_text(path, source))]
-    FileAccess {
-        path: PathBuf,
-        source: DiscoveryError,
-    },
-    #[error("{}{}: cannot run skill `{skill}`: invalid `{}`", path.display(), line_suffix(*line), fields.join("`, `"))]
-    InvalidRestriction {
-        skill: String,
-        path: PathBuf,
-        /// The line of the first field, counted from 1.
-        line: Option<usize>,
-        fields: Vec<&'static str>,
-    },
     #[error("skill `{skill}` has missing requirements: {}", missing.join("; "))]
     MissingRequirements {
         skill: String,
@@ -269,12 +258,6 @@ pub(crate) enum Repr {
     },
     #[error("skill `{skill}` ({}) changed after it was authorized; nothing ran", path.display())]
     ContentChanged { skill: String, path: PathBuf },
-    #[error("skill `{skill}` ({}) changed: its content is not that of the lock file ({locked}); nothing ran", path.display())]
-    LockedContent {
-        skill: String,
-        path: PathBuf,
-        locked: String,
-    },
     #[error("cannot read the standard input of the program")]
     ProgramInput { source: std::io::Error },
     #[error("cannot use `{}` as a granted path", path.display())]
@@ -315,19 +298,4 @@ pub(crate) enum Repr {
     #[cfg(all(feature = "packages", unix))]
     #[error("cannot install packages: the runtime has no store for them")]
     NoPackages,
-}
-
-/// Formats a path, with the line if it is known.
-fn line_suffix(line: Option<usize>) -> String {
-    line.map_or_else(String::new, |line| format!(":{line}"))
-}
-
-fn location_text(path: &Path, source: &DiscoveryError) -> String {
-    match source
-        .manifest()
-        .and_then(skills_manifest::ManifestError::line)
-    {
-        Some(line) => format!("{}:{line}", path.display()),
-        None => path.display().to_string(),
-    }
 }

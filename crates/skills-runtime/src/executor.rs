@@ -48,13 +48,13 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use skills_audit::{ContentHash, Disposition};
+use skills_library::{Library, OnMissing, find_entry};
 use skills_policy::{Authorization, Grants, PermissionManager, Policy};
 use skills_process::ScratchDir;
 use skills_sandbox::{EnforcementReport, Job, Preparation, RunOutput, Sandbox, SandboxError};
 use tokio::sync::Semaphore;
 
 use crate::error::{Repr, RuntimeError};
-use crate::library::{Library, OnMissing, find_entry};
 use approval_queue::ApprovalQueue;
 use cancellation::unless_cancelled;
 use grant_checks::{check_canonical, is_writable};

@@ -37,15 +37,10 @@ mod builder;
 mod error;
 mod executor;
 mod key_links;
-mod library;
-mod private_file;
-mod program_search;
-mod prompt_renderer;
+mod redaction;
 mod runtime;
 mod sanitize;
-mod secrets;
 mod session;
-mod usage;
 
 pub use approval_prompt::{
     PromptTooLong, format_approval_request, format_approval_request_in_full, shell_quote,
@@ -62,25 +57,12 @@ pub use executor::{
 #[cfg(all(feature = "packages", unix))]
 pub use executor::{PackageConfig, PackagePlan, PackageStatus};
 pub use key_links::{holds_key_by_content, is_link_of_keys};
-pub use library::{Library, LoadedSkill, OnMissing, SkillDescriptor, SkillPrograms};
-#[cfg(feature = "search")]
-pub use library::{ReferenceSearch, SkillIndex, SkillSearch};
-pub use private_file::PrivateFile;
-pub use prompt_renderer::{
-    ActivationResult, ForkPrompt, InjectionFormat, Injections, MentionDecision, PreparedTurn,
-    PromptRenderer, TextPart, TurnInput, TurnMention, TurnSession,
-};
-#[cfg(feature = "search")]
-pub use prompt_renderer::{ListPaths, ListRequest};
 pub use runtime::SkillRuntime;
 pub use sanitize::{escape_line, escape_terminal};
-pub use secrets::{EnvFileWarning, Secrets};
 pub use session::{
     AgentEvent, HookDecision, HookOptions, HookPreview, HookReport, HookRun, SessionEnd,
     SessionEvent, SessionSummary, SkillSession,
 };
-
-pub use usage::{UsageRecorder, ledger_scope};
 
 /// The audit log.
 pub use skills_audit as audit;
@@ -92,6 +74,14 @@ pub use skills_discovery as discovery;
 pub use skills_discovery::{Catalog, Entry, Root, Scope};
 /// The ledger of how skills are used.
 pub use skills_ledger as ledger;
+pub use skills_library::{
+    ActivationResult, EnvFileWarning, ForkPrompt, InjectionFormat, Injections, Library,
+    LibraryError, LibraryErrorKind, LoadedSkill, MentionDecision, OnMissing, PreparedTurn,
+    PrivateFile, PromptRenderer, Secrets, SkillDescriptor, SkillPrograms, TextPart, TurnInput,
+    TurnMention, TurnSession, UsageRecorder, ledger_scope,
+};
+#[cfg(feature = "search")]
+pub use skills_library::{ListPaths, ListRequest, ReferenceSearch, SkillIndex, SkillSearch};
 /// Parsing of `SKILL.md`.
 pub use skills_manifest as manifest;
 pub use skills_manifest::{Manifest, is_invisible};

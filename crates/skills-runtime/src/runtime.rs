@@ -163,7 +163,7 @@ impl SkillRuntime {
     /// # Errors
     /// Fails if the skill is not found, ambiguous or inactive, or if its files cannot be read.
     pub fn get_skill(&self, name: &str) -> Result<LoadedSkill, RuntimeError> {
-        self.library().get_skill(name)
+        Ok(self.library().get_skill(name)?)
     }
 
     /// Runs a skill's program in a sandbox.

@@ -8,10 +8,10 @@ use std::time::{Duration, Instant};
 use serde::Serialize;
 use serde_json::Value;
 use skills_ledger::{ActivatedBy, Activity};
+use skills_library::OpenedSkill;
 use skills_manifest::ContextMode;
 use skills_policy::Approver;
 
-use crate::library::OpenedSkill;
 use crate::{ExecutionArtifacts, ExecutionOptions, Executor, RuntimeError};
 
 pub(crate) use hooks::run_hooks;

@@ -132,9 +132,26 @@ const CRATES: &[(&str, usize, &[&str])] = &[
         ],
     ),
     (
-        "skills-runtime",
-        15_200,
+        "skills-library",
+        3_600,
         &[
+            "skills-discovery",
+            "skills-ledger",
+            "skills-manifest",
+            "skills-policy",
+            "skills-process",
+            "skills-prompt",
+            "skills-sandbox",
+            "skills-search",
+            "skills-store",
+            "skills-threads",
+        ],
+    ),
+    (
+        "skills-runtime",
+        12_000,
+        &[
+            "skills-library",
             "skills-manifest",
             "skills-discovery",
             "skills-prompt",

@@ -14,7 +14,7 @@ const LIMIT: Limit = Limit {
         ("skills-install::web", 6),
         ("skills-install::origin", 13),
         ("skills-process::interpreter", 9),
-        ("skills-runtime::error", 31),
+        ("skills-runtime::error", 26),
     ],
     file: "xtask/src/tidy/cycles.rs",
 };

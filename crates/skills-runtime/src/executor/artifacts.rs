@@ -8,7 +8,7 @@ use serde_json::Value;
 use skills_policy::{Denial, PermissionDecision};
 use skills_sandbox::{CapturedOutput, EnforcementReport, Refusals, RunOutput, Termination};
 
-use crate::secrets::Redactor;
+use crate::redaction::Redactor;
 use crate::{ExecutionMode, FailureCause, OutputFiles, RunFinding};
 
 /// Result of a run that was started or denied.

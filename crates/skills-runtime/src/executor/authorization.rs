@@ -4,6 +4,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use skills_discovery::DigestedContent;
+use skills_library::LibraryError;
 use skills_manifest::MAX_FILE_BYTES;
 use skills_policy::{ApprovalMode, Authorization, Evaluation, Request};
 use skills_sandbox::{Sandbox, SandboxError};
@@ -171,10 +172,7 @@ impl Executor {
         // A `SKILL.md` outside the skill directory is not part of the copy.
         let text = text
             .or_else(|_| skill.files.read_skill_file())
-            .map_err(|source| Repr::FileAccess {
-                path: skill.entry.location(),
-                source,
-            })?;
+            .map_err(|source| LibraryError::file_access(skill.entry.location(), source))?;
         match skill.files.parse(&text) {
             Ok(document) if *document.manifest() == skill.manifest => Ok(()),
             _ => Err(self.content_changed(subject)),
@@ -274,10 +272,6 @@ pub(super) fn check_locked_content(
     if content.is_some_and(|content| content.digest == locked.to_string()) {
         return Ok(());
     }
-    Err(Repr::LockedContent {
-        skill: subject.name().to_owned(),
-        path: subject.location(),
-        locked: locked.to_string(),
-    }
-    .into())
+    let skill = subject.name().to_owned();
+    Err(LibraryError::locked_content(skill, subject.location(), locked.to_string()).into())
 }

@@ -4,11 +4,11 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use skills_library::{Finders, ProgramSearch, find_interpreter};
 use skills_policy::SandboxChoice;
 use skills_sandbox::{EnforcementReport, Sandbox, SandboxError, ScriptType};
 
 use crate::ExecutionMode;
-use crate::program_search::{Finders, ProgramSearch, find_interpreter};
 
 /// Configuration of the built-in WebAssembly backend.
 #[cfg(feature = "wasm")]

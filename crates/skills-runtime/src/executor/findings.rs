@@ -13,7 +13,7 @@ use skills_sandbox::{
 use super::program_messages::{end_of, is_path_end, read_only_marker};
 use super::refusals::ProgramPaths;
 use crate::OutputFiles;
-use crate::secrets::Redactor;
+use crate::redaction::Redactor;
 
 /// The most paths that one finding lists.
 const MAX_LISTED: usize = 4;

@@ -3,6 +3,7 @@
 mod protocol_variables;
 mod python_path;
 
+use skills_library::LibraryError;
 use skills_policy::{Grants, ResourceLimits};
 use skills_sandbox::{Job, Program, Quota};
 
@@ -10,7 +11,7 @@ use super::program_detection::read_module;
 use super::run_plan::RunPlan;
 use super::run_subject::RunSubject;
 use super::skill_copies::SkillCopy;
-use crate::error::{Repr, RuntimeError};
+use crate::error::RuntimeError;
 use crate::{ExecutionMode, HostCommand, Workspace};
 
 pub(crate) use protocol_variables::MAX_VARIABLE_INPUT_BYTES;
@@ -88,10 +89,8 @@ fn job_program(plan: &RunPlan, content: Option<&SkillCopy>) -> Result<Program, R
             // The module is read from the authorized copy, not from the directory of the skill,
             // which another process may have changed since.
             let copy = content.and_then(SkillCopy::files).transpose();
-            let copy = copy.map_err(|source| Repr::FileAccess {
-                path: skill.entry.location(),
-                source,
-            })?;
+            let failed = |source| LibraryError::file_access(skill.entry.location(), source);
+            let copy = copy.map_err(failed)?;
             Program::Wasm(read_module(
                 &skill.entry,
                 copy.as_ref().unwrap_or(&skill.files),

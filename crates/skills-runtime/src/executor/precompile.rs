@@ -3,12 +3,12 @@
 use std::sync::Arc;
 
 use skills_discovery::{Catalog, Entry};
+use skills_library::{Library, OpenedSkill};
 use skills_sandbox::{Preparation, Program};
 
 use super::backends::Backends;
 use super::program_detection::{detect_execution_mode, read_module};
 use crate::error::RuntimeError;
-use crate::library::{Library, OpenedSkill};
 use crate::{ErrorKind, ExecutionMode, ExecutionOptions};
 
 /// When WebAssembly programs are compiled.

@@ -4,12 +4,12 @@ use std::sync::Arc;
 
 use serde_json::Value;
 use skills_discovery::{Entry, SkillFiles};
+use skills_library::{LibraryError, SkillPrograms, modules, nested_scripts, scripts};
 use skills_manifest::Manifest;
 use skills_policy::SandboxChoice;
 use skills_sandbox::ScriptType;
 
 use crate::error::{Repr, RuntimeError};
-use crate::library::{SkillPrograms, modules, nested_scripts, scripts};
 use crate::{ExecutionMode, ExecutionOptions, RunTarget};
 
 /// Paths of a skill's WebAssembly module, in order of precedence; after these, any `.wasm` in the
@@ -79,10 +79,7 @@ pub(crate) fn read_module(
 ) -> Result<Arc<[u8]>, RuntimeError> {
     let bytes = files
         .read(path, MAX_MODULE_BYTES)
-        .map_err(|source| Repr::FileAccess {
-            path: entry.directory().join(path),
-            source,
-        })?;
+        .map_err(|source| LibraryError::file_access(entry.directory().join(path), source))?;
     Ok(bytes.into())
 }
 

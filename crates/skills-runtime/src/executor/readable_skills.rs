@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use skills_audit::ContentHash;
+use skills_library::{OpenedSkill, read_requirements};
 use skills_policy::{Access, Permission};
 
 use super::Executor;
@@ -12,7 +13,6 @@ use super::checked_skills::{CheckedSkill, ReadableSkills};
 use super::run_plan::RunPlan;
 use super::run_subject::{RunSubject, SkillSubject};
 use crate::error::RuntimeError;
-use crate::library::{OpenedSkill, read_requirements};
 
 impl Executor {
     /// Adds the [readable skills](crate::ExecutionOptions::readable_skills) that pass the checks of

@@ -6,7 +6,7 @@ use skills_sandbox::Termination;
 
 use super::failure_cause::FailureCause;
 use super::findings::RunFinding;
-use crate::secrets::Redactor;
+use crate::redaction::Redactor;
 use crate::{ExecutionArtifacts, ExecutionStatus};
 
 impl ExecutionArtifacts {

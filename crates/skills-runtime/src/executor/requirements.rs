@@ -3,6 +3,7 @@
 
 use std::sync::Arc;
 
+use skills_library::{OnMissing, ProgramSearch, is_startable};
 use skills_policy::{Authorization, Evaluation};
 use skills_prompt::MissingRequirements;
 use skills_sandbox::Sandbox;
@@ -10,8 +11,6 @@ use skills_sandbox::Sandbox;
 use super::run_plan::RunPlan;
 use super::{ExecutionMode, Executor};
 use crate::error::{Repr, RuntimeError};
-use crate::library::OnMissing;
-use crate::program_search::{ProgramSearch, is_startable};
 
 impl Executor {
     /// Checks the requirements and returns the backend of the program. Called before authorization,

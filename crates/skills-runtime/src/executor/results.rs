@@ -14,7 +14,7 @@ use super::run_notes::{note_on_withheld, notes_before_run, report_unwritten_file
 use super::run_plan::RunPlan;
 use super::run_record::RunRecord;
 use super::{Executor, GrantedRun, obstacles};
-use crate::secrets::Redactor;
+use crate::redaction::Redactor;
 use crate::{ExecutionArtifacts, ExecutionMode};
 
 /// The most bytes of a script that are searched for what it does.

@@ -1,13 +1,13 @@
 //! Notes of a run for its caller.
 
+use skills_library::{ProgramSearch, has_program};
 use skills_policy::{DecisionReason, Grants, Permission, Policy, RuleSource};
 use skills_sandbox::Termination;
 
 use super::job::MAX_VARIABLE_INPUT_BYTES;
 use super::obstacles::rule_obstacle;
 use super::run_plan::RunPlan;
-use crate::program_search::{ProgramSearch, has_program};
-use crate::secrets::Redactor;
+use crate::redaction::Redactor;
 use crate::{ExecutionArtifacts, ExecutionStatus};
 
 /// Start of the notes about missing requirements.

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use skills_discovery::Entry;
+use skills_library::{OpenedSkill, RunHost, read_requirements};
 #[cfg(all(feature = "packages", unix))]
 use skills_manifest::RequiredPackage;
 use skills_manifest::{HookAction, Manifest, Requirements};
@@ -21,8 +22,7 @@ use super::run_subject::{
 use super::skill_copies::SkillCopy;
 use super::workspace::ActiveWorkspace;
 use crate::error::RuntimeError;
-use crate::library::{OpenedSkill, RunHost, read_requirements};
-use crate::secrets::Redactor;
+use crate::redaction::Redactor;
 use crate::{
     ExecutionMode, ExecutionOptions, HostCommand, InputProtocol, RunTarget, Workspace,
     detect_execution_mode,

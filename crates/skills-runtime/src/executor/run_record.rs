@@ -15,7 +15,7 @@ use skills_sandbox::{
 
 use super::run_use::RunUse;
 use crate::error::{Repr, RuntimeError};
-use crate::secrets::Redactor;
+use crate::redaction::Redactor;
 use crate::{CallContext, ExecutionArtifacts, ExecutionStatus, OutputFiles};
 
 /// The audit sink and the clock for its records.

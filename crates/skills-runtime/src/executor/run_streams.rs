@@ -10,7 +10,7 @@ use tokio::sync::oneshot;
 
 use super::run_plan::RunPlan;
 use crate::error::{Repr, RuntimeError};
-use crate::secrets::RedactingWriter;
+use crate::redaction::RedactingWriter;
 
 /// Maximum number of bytes that are read before a program in a container starts.
 const MAX_CONTAINER_INPUT_BYTES: u64 = 16 << 20;

@@ -5,9 +5,9 @@ use std::sync::Arc;
 
 use skills_audit::ContentHash;
 use skills_discovery::{ContentDigest, Entry, SkillFiles};
+use skills_library::ContentDigests;
 use skills_manifest::{Manifest, Requirements};
 
-use crate::library::ContentDigests;
 use crate::{ExecutionOptions, HostCommand};
 
 /// The skill or the directory that a run belongs to.

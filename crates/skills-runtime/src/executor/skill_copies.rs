@@ -5,11 +5,11 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use skills_discovery::{DiscoveryError, SkillFiles};
+use skills_library::ContentDigests;
 use skills_process::ScratchDir;
 use skills_sandbox::SandboxError;
 
 use crate::RuntimeError;
-use crate::library::ContentDigests;
 
 /// Maximum number of cached copies. The least recently used copy is evicted first; a copy in use is
 /// removed when its run ends.

@@ -10,7 +10,7 @@ use skills_discovery::FileStamp;
 use skills_process::ScratchDir;
 use skills_sandbox::SandboxError;
 
-use crate::secrets::Redactor;
+use crate::redaction::Redactor;
 use crate::{InputFile, OutputFile, OutputFiles, Workspace};
 
 /// Maximum number of directory entries that are visited.

@@ -5,11 +5,11 @@ mod command;
 
 use serde::Serialize;
 use serde_json::{Value, json};
+use skills_library::OpenedSkill;
 use skills_manifest::{Hook, HookAction, HookEvent};
 use skills_sandbox::{ProgramStreams, Termination};
 
 use crate::error::RuntimeError;
-use crate::library::OpenedSkill;
 use crate::{ExecutionArtifacts, ExecutionOptions, ExecutionStatus, Executor};
 
 pub use approval::HookPreview;

@@ -5,7 +5,9 @@ use skills_runtime::discovery::Selector;
 use skills_runtime::prompt::{
     Activation, ActiveSkills, ListingMode, ListingModes, MentionIndex, MentionOptions, UserInput,
 };
-use skills_runtime::{Budget, ErrorKind, InjectionFormat, Root, Scope, SkillRuntime};
+use skills_runtime::{
+    Budget, ErrorKind, InjectionFormat, LibraryErrorKind, Root, Scope, SkillRuntime,
+};
 
 use crate::fixture::Fixture;
 
@@ -156,7 +158,7 @@ fn a_skill_is_injected_once_per_conversation() {
             .activate("absent", None, &mut active)
             .unwrap_err()
             .kind(),
-        ErrorKind::UnknownSkill
+        LibraryErrorKind::UnknownSkill
     );
     assert_eq!(active.skills().len(), 1);
 }
@@ -176,7 +178,7 @@ fn a_model_cannot_activate_a_skill_that_is_not_model_invocable() {
             .prompt()
             .activate(name, None, &mut ActiveSkills::default())
             .unwrap_err();
-        assert_eq!(error.kind(), ErrorKind::NotModelInvocable);
+        assert_eq!(error.kind(), LibraryErrorKind::NotModelInvocable);
     }
     assert_eq!(runtime.prompt().script_strategy("run"), "");
     assert!(

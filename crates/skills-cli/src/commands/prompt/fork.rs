@@ -33,7 +33,7 @@ impl Fork {
         let fork = runtime
             .prompt()
             .fork(&name, request, self.max_bytes)
-            .map_err(|error| lookup::explain_error(&runtime, &name, error))?;
+            .map_err(|error| lookup::explain_error(&runtime, &name, error.into()))?;
         let Some(fork) = fork else {
             let message = format!("skill `{name}` has no `context: fork`");
             let help = "print its text with `skills prompt load`";

@@ -42,7 +42,7 @@ impl Load {
         let injected = runtime
             .prompt()
             .inject(&name, format, self.max_bytes)
-            .map_err(|error| lookup::explain_error(&runtime, &name, error))?;
+            .map_err(|error| lookup::explain_error(&runtime, &name, error.into()))?;
         if let Lookup::Found(entry) = runtime.library().catalog().find(&name) {
             let activated = Activity::Activated(ActivatedBy::User);
             runtime.library().usage().record([entry], activated, None);

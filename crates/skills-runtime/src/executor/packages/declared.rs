@@ -2,6 +2,7 @@
 
 use skills_deps::{Environment, EnvironmentKey, InstalledPython, KeyInput, missing_node_packages};
 use skills_discovery::SkillFiles;
+use skills_library::{find_tool, has_program, nested_scripts, scripts};
 use skills_manifest::{RequiredPackage, Requirements};
 use skills_packages::{ListedPackage, MAX_FILE_BYTES, Project};
 use skills_policy::Request;
@@ -12,8 +13,6 @@ use crate::ExecutionMode;
 use crate::executor::Executor;
 use crate::executor::run_plan::RunPlan;
 use crate::executor::run_subject::SkillSubject;
-use crate::library::{nested_scripts, scripts};
-use crate::program_search::{find_tool, has_program};
 
 /// Declared packages that are missing, with what is needed to install them.
 pub(super) struct MissingPackages {

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use skills_deps::{Environment, Plan, SetupContext, SetupPhase, Store, check_declarations};
+use skills_library::find_tool;
 use skills_packages::{ListedPackage, Project};
 use skills_policy::{Authorization, Effect, Policy, Request, Rule, RuleSource};
 use skills_sandbox::ScriptType;
@@ -12,7 +13,6 @@ use super::declared::{MissingPackages, script_of};
 use crate::error::{Repr, RuntimeError};
 use crate::executor::Executor;
 use crate::executor::run_plan::RunPlan;
-use crate::program_search::find_tool;
 use crate::{CallContext, ExecutionOptions};
 
 /// The packages of a program of a skill.

@@ -3,9 +3,10 @@
 use serde::Serialize;
 use skills_manifest::{ContextMode, ToolPattern};
 
+use super::InjectionFormat;
 use super::PromptRenderer;
-use crate::library::{find_entry, open_files, read_error};
-use crate::{InjectionFormat, RuntimeError};
+use crate::error::LibraryError;
+use crate::opened_skill::{find_entry, open_files, read_error};
 
 /// What a host application needs to run a skill with `context: fork` in a sub-agent.
 ///
@@ -40,14 +41,17 @@ impl PromptRenderer {
     /// `context: fork`. The request of the user is not substituted into the text of the skill.
     ///
     /// ```
-    /// use skills_runtime::{Root, Scope, SkillRuntime};
+    /// use skills_discovery::{Discovery, Root, Scope};
+    /// use skills_library::{Library, LibraryConfig, PromptRenderer};
     ///
     /// # let directory = tempfile::tempdir()?;
     /// # std::fs::create_dir(directory.path().join("review"))?;
     /// # std::fs::write(directory.path().join("review/SKILL.md"), "---\nname: review\ndescription: Reviews code.\ncontext: fork\nagent: Explore\n---\nRead the diff.\n")?;
     /// // The frontmatter of the skill: `context: fork` and `agent: Explore`
-    /// let runtime = SkillRuntime::builder().root(Root::new(directory.path(), Scope::User)).build();
-    /// let fork = runtime.prompt().fork("review", "the last commit", None)?.expect("it is a fork");
+    /// let discovery = Discovery::new([Root::new(directory.path(), Scope::User)]);
+    /// let library = Library::new(discovery, LibraryConfig::default());
+    /// let renderer = PromptRenderer::new(library);
+    /// let fork = renderer.fork("review", "the last commit", None)?.expect("it is a fork");
     /// assert_eq!(fork.agent.as_deref(), Some("Explore"));
     /// assert!(fork.prompt.contains("Read the diff."));
     /// assert!(fork.prompt.ends_with("Use the skill review: the last commit"));
@@ -61,7 +65,7 @@ impl PromptRenderer {
         name: &str,
         request: &str,
         max_bytes: Option<usize>,
-    ) -> Result<Option<ForkPrompt>, RuntimeError> {
+    ) -> Result<Option<ForkPrompt>, LibraryError> {
         let injection = self.inject(name, InjectionFormat::Fenced, max_bytes)?;
         let catalog = self.library.catalog();
         let entry = find_entry(&catalog, name)?;

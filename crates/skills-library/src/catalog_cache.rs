@@ -41,7 +41,7 @@ pub(crate) struct CatalogSnapshot {
     pub(crate) mentions: OnceLock<Arc<MentionIndex>>,
     pub(crate) implicit: OnceLock<Arc<ImplicitIndex>>,
     #[cfg(feature = "search")]
-    pub(crate) search: OnceLock<Arc<super::SkillIndex>>,
+    pub(crate) search: OnceLock<Arc<crate::skill_index::SkillIndex>>,
 }
 
 impl CatalogCache {

@@ -3,7 +3,7 @@
 use std::io::{self, Write};
 
 use super::Redactor;
-use super::redact::After;
+use super::redactor::After;
 
 /// Writes a stream without the values of secrets, also of those that are split between two writes.
 ///

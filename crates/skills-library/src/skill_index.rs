@@ -10,8 +10,8 @@ use skills_search::{
     NearDuplicates, SearchIndex, SourceTag,
 };
 
-use super::cache_file::store;
-use crate::PrivateFile;
+use crate::cache_file::store;
+use crate::private_file::PrivateFile;
 
 /// The number of index files in a cache directory. Catalogs of different roots use different ones.
 const CACHE_FILES: u64 = 8;
@@ -22,13 +22,14 @@ const CACHE_FILES: u64 = 8;
 /// and instructions, and finds nothing for small talk. A ranking is never a reason to inject a skill.
 ///
 /// ```
-/// use skills_runtime::{Root, Scope, SkillRuntime};
+/// use skills_discovery::{Discovery, Root, Scope};
+/// use skills_library::{Library, LibraryConfig};
 ///
 /// # let directory = tempfile::tempdir()?;
 /// # std::fs::create_dir(directory.path().join("forms"))?;
 /// # std::fs::write(directory.path().join("forms/SKILL.md"), "---\nname: forms\ndescription: Fills PDF forms.\n---\nMerge pages.\n")?;
-/// let runtime = SkillRuntime::from_directory(directory.path());
-/// let index = runtime.library().search_index();
+/// let discovery = Discovery::new([Root::new(directory.path(), Scope::User)]);
+/// let index = Library::new(discovery, LibraryConfig::default()).search_index();
 /// let found = index.search("could you merge these PDFs?", |_| true);
 /// assert_eq!(found.skills[0].name().as_str(), "forms");
 /// assert!(index.search("thank you!", |_| true).skills.is_empty());
@@ -123,13 +124,13 @@ fn matches_tags(index: &SearchIndex, tags: &[Option<SourceTag>]) -> bool {
 }
 
 /// Keeps the last index of a runtime, for the next one, in memory and on disk.
-pub(super) struct IndexCache {
+pub(crate) struct IndexCache {
     file: Option<PrivateFile>,
     latest: Mutex<Option<Arc<SkillIndex>>>,
 }
 
 impl IndexCache {
-    pub(super) fn new(directory: Option<PathBuf>, roots: &[Root]) -> Self {
+    pub(crate) fn new(directory: Option<PathBuf>, roots: &[Root]) -> Self {
         let set = root_set(roots);
         let file = |directory: PathBuf| PrivateFile::new(directory.join(format!("index-{set}")));
         Self {
@@ -139,7 +140,7 @@ impl IndexCache {
     }
 
     /// Returns the index of a catalog. Skills that the last index has, unchanged, are not read.
-    pub(super) fn index(&self, catalog: &Arc<Catalog>) -> Arc<SkillIndex> {
+    pub(crate) fn index(&self, catalog: &Arc<Catalog>) -> Arc<SkillIndex> {
         let tags: Vec<Option<SourceTag>> = catalog.entries().iter().map(source_tag).collect();
         let mut latest = self.latest.lock().unwrap_or_else(PoisonError::into_inner);
         let index = match &*latest {
@@ -218,7 +219,7 @@ fn build(catalog: &Catalog, tags: &[Option<SourceTag>], previous: &SearchIndex) 
 }
 
 /// Returns the body of a skill and its first line.
-pub(super) fn read_body(entry: &Entry) -> Option<(String, usize)> {
+pub(crate) fn read_body(entry: &Entry) -> Option<(String, usize)> {
     let mut bytes = entry.open().ok()?.read_skill_file().ok()?;
     let frontmatter = FrontmatterScan::parse_file(&bytes).ok()?;
     let offset = frontmatter.body_offset();
@@ -231,7 +232,7 @@ pub(super) fn read_body(entry: &Entry) -> Option<(String, usize)> {
 }
 
 /// Finds the skills of a catalog with almost the same text.
-pub(super) fn near_duplicates(catalog: &Catalog) -> Vec<NearDuplicate> {
+pub(crate) fn near_duplicates(catalog: &Catalog) -> Vec<NearDuplicate> {
     let mut documents = NearDuplicates::default();
     for entry in catalog.entries() {
         let (body, _) = read_body(entry).unwrap_or_default();

@@ -13,7 +13,7 @@ use skills_discovery::{Entry, Scope};
 use skills_ledger::{ActivatedBy, Activity, Digest, Ledger, RunOutcome, SessionHash, Timestamp};
 use skills_prompt::UseKind;
 
-use crate::library::ContentDigests;
+use crate::content_digests::ContentDigests;
 use recent_offers::RecentOffers;
 use worker::{Batch, Worker};
 
@@ -21,10 +21,10 @@ use worker::{Batch, Worker};
 #[cfg(feature = "search")]
 const MAX_RECENTLY_USED: usize = 3;
 
-/// Records how skills are used in a [usage ledger](crate::ledger).
+/// Records how skills are used in a usage ledger (`skills-ledger`).
 ///
 /// [`Library::usage`](crate::Library::usage) returns it. Without a
-/// [ledger](crate::Builder::usage_ledger) nothing is recorded. The parts of a runtime record what
+/// ledger nothing is recorded. The parts of a runtime record what
 /// they do: lists, activations and runs. A host application records what only it knows, such as the
 /// outcome of a turn.
 ///
@@ -34,18 +34,20 @@ const MAX_RECENTLY_USED: usize = 3;
 /// events are written.
 ///
 /// ```
-/// use skills_runtime::ledger::{Activity, Ledger, TurnOutcome};
-/// use skills_runtime::{Root, Scope, SkillRuntime};
+/// use skills_discovery::{Discovery, Root, Scope};
+/// use skills_ledger::{Activity, Ledger, TurnOutcome};
+/// use skills_library::{Library, LibraryConfig};
 ///
 /// # let directory = tempfile::tempdir()?;
 /// # std::fs::create_dir_all(directory.path().join("skills/greet"))?;
 /// # std::fs::write(directory.path().join("skills/greet/SKILL.md"), "---\nname: greet\ndescription: Says hello.\n---\nHi\n")?;
 /// let ledger = Ledger::new(directory.path().join("ledger"));
-/// let runtime = SkillRuntime::builder()
-///     .root(Root::new(directory.path().join("skills"), Scope::User))
-///     .usage_ledger(ledger.clone())
-///     .build();
-/// let library = runtime.library();
+/// let discovery = Discovery::new([Root::new(directory.path().join("skills"), Scope::User)]);
+/// let config = LibraryConfig {
+///     ledger: Some(ledger.clone()),
+///     ..LibraryConfig::default()
+/// };
+/// let library = Library::new(discovery, config);
 /// let accepted = Activity::TurnEnded(TurnOutcome::Accepted);
 /// library.usage().record(library.catalog().entries(), accepted, Some("session"));
 /// library.usage().flush();
@@ -154,7 +156,7 @@ impl UsageRecorder {
     }
 
     /// Records the run of a program, with the digest of the content that ran if it is known.
-    pub(crate) fn record_run(
+    pub fn record_run(
         &self,
         entry: Entry,
         digest: Option<Digest>,

@@ -1,17 +1,12 @@
-//! Secret variables, their sources and their redaction.
+//! Secret variables and their sources.
 
-mod encoded_text;
 mod env_file;
-mod redact;
-mod redacting_writer;
 
 use std::collections::BTreeMap;
 
 use skills_policy::Secret;
 
 pub use env_file::EnvFileWarning;
-pub(crate) use redact::Redactor;
-pub(crate) use redacting_writer::RedactingWriter;
 
 /// Environment variables of the host application for its skills.
 ///
@@ -20,7 +15,7 @@ pub(crate) use redacting_writer::RedactingWriter;
 /// print values.
 ///
 /// ```
-/// use skills_runtime::Secrets;
+/// use skills_library::Secrets;
 ///
 /// let (secrets, warnings) = Secrets::from_env_text("export API_KEY='hunter2' # comment\nbroken\n");
 /// assert_eq!(secrets.get("API_KEY").unwrap().expose_secret(), "hunter2");

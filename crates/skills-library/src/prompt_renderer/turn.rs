@@ -13,7 +13,7 @@ use skills_prompt::{
 };
 
 use super::{InjectionFormat, PromptRenderer};
-use crate::library::SkillDescriptor;
+use crate::skill::SkillDescriptor;
 
 pub use mention::{MentionDecision, TurnMention};
 
@@ -115,7 +115,7 @@ impl<'a> TurnInput<'a> {
     }
 
     /// Sets the environment variables that programs of skills can get from the host, in addition to
-    /// the [secrets](crate::Builder::secrets) of the runtime and those of the session.
+    /// the secrets of the runtime and those of the session.
     pub fn variables<S: Into<String>>(mut self, names: impl IntoIterator<Item = S>) -> Self {
         self.variables = names.into_iter().map(Into::into).collect();
         self
@@ -139,8 +139,9 @@ impl PromptRenderer {
     /// user selected cause questions; skills of untrusted roots cannot be selected.
     ///
     /// ```
-    /// use skills_runtime::prompt::{InstalledServers, MissingServer, Prompter, SetupPrompt, UserInput};
-    /// use skills_runtime::{Root, Scope, SkillRuntime, TurnInput, TurnSession};
+    /// use skills_discovery::{Discovery, Root, Scope};
+    /// use skills_library::{Library, LibraryConfig, PromptRenderer, TurnInput, TurnSession};
+    /// use skills_prompt::{InstalledServers, MissingServer, Prompter, SetupPrompt, UserInput};
     ///
     /// /// Shows each question, and adds servers to the configuration of the client.
     /// struct Dialog;
@@ -161,13 +162,15 @@ impl PromptRenderer {
     /// # std::fs::create_dir_all(directory.path().join("ask-docs/agents"))?;
     /// # std::fs::write(directory.path().join("ask-docs/SKILL.md"), "---\nname: ask-docs\ndescription: Reads the docs.\n---\nHi\n")?;
     /// # std::fs::write(directory.path().join("ask-docs/agents/openai.yaml"), "dependencies:\n  tools:\n    - {type: mcp, value: docs, url: 'https://docs.example/mcp'}\n")?;
-    /// let runtime = SkillRuntime::builder().root(Root::new(directory.path(), Scope::User)).build();
+    /// let discovery = Discovery::new([Root::new(directory.path(), Scope::User)]);
+    /// let library = Library::new(discovery, LibraryConfig::default());
+    /// let renderer = PromptRenderer::new(library);
     /// let servers = InstalledServers::default().command("other-mcp");
     /// let mut session = TurnSession::default();
     ///
     /// let inputs = [UserInput::Text("Use $ask-docs for this.")];
     /// let input = TurnInput::new("turn-1", &inputs).servers(&servers);
-    /// let turn = runtime.prompt().prepare_turn(&input, &mut session, &mut Dialog);
+    /// let turn = renderer.prepare_turn(&input, &mut session, &mut Dialog);
     /// assert!(turn.injected[0].text.contains("<name>ask-docs</name>"));
     /// assert_eq!(turn.missing.servers[0].server.name, "docs");
     /// # Ok::<(), Box<dyn std::error::Error>>(())

@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use skills_discovery::{Catalog, Entry, Generation, Generations, StampSet};
 use skills_search::{ReferenceIndex, ReferenceIndexBuilder, Span};
 
-use super::skill_index::read_body;
+use crate::skill_index::read_body;
 
 /// The directory of the files that a search for references reads.
 const REFERENCES_DIR: &str = "references";
@@ -29,7 +29,7 @@ pub struct ReferenceSearch<'a> {
 
 /// Keeps the last index of the references of all skills.
 #[derive(Default)]
-pub(super) struct ReferenceCache {
+pub(crate) struct ReferenceCache {
     latest: Mutex<Option<CachedReferences>>,
 }
 
@@ -45,7 +45,7 @@ struct CachedReferences {
 
 impl ReferenceCache {
     /// Searches the references of the skills that `accepts` accepts.
-    pub(super) fn search(
+    pub(crate) fn search(
         &self,
         catalog: &Arc<Catalog>,
         generations: &Generations,
@@ -92,7 +92,7 @@ impl ReferenceCache {
 }
 
 /// Searches the references of one skill, whose files are read.
-pub(super) fn search_skill(entry: &Entry, query: &str, limit: usize) -> Vec<(String, Span)> {
+pub(crate) fn search_skill(entry: &Entry, query: &str, limit: usize) -> Vec<(String, Span)> {
     let builder = ReferenceIndexBuilder::new();
     let index = build(builder, [entry], &mut StampSet::default());
     let found = index.search(query, limit).into_iter();

@@ -16,17 +16,18 @@ use skills_prompt::{
 };
 #[cfg(feature = "search")]
 use skills_prompt::{Allocation, ListingMode, MentionOptions, UserInput};
-use skills_sandbox::SandboxError;
 
-use crate::error::{Repr, RuntimeError};
-use crate::library::{Library, SkillPrograms, find_entry, open_files, read_error, scripts};
+use crate::error::{LibraryError, Repr};
+use crate::library::Library;
+use crate::opened_skill::{find_entry, open_files, read_error};
+use crate::scripts::{SkillPrograms, scripts};
 
 pub use fork::ForkPrompt;
 pub use turn::{MentionDecision, PreparedTurn, TurnInput, TurnMention, TurnSession};
 
 /// The prompt part of a runtime: renders what a model sees of the skills.
 ///
-/// [`SkillRuntime::prompt`](crate::SkillRuntime::prompt) returns it. The usual order: the skills
+/// `prompt` returns it. The usual order: the skills
 /// section goes into the system prompt, mentions in the input of the user select skills, and their
 /// texts are injected. A skill that the model selects itself is activated.
 #[derive(Clone)]
@@ -128,7 +129,9 @@ pub enum ListPaths {
 }
 
 impl PromptRenderer {
-    pub(crate) fn new(library: Library) -> Self {
+    /// Creates a renderer for the skills of a library.
+    #[must_use]
+    pub fn new(library: Library) -> Self {
         Self {
             library,
             session: None,
@@ -150,13 +153,17 @@ impl PromptRenderer {
     /// then omits skills, to stay within the budget. Empty if there are none.
     ///
     /// ```
-    /// use skills_runtime::{Budget, Root, Scope, SkillRuntime};
+    /// use skills_discovery::{Discovery, Root, Scope};
+    /// use skills_library::{Library, LibraryConfig, PromptRenderer};
+    /// use skills_prompt::Budget;
     ///
     /// # let directory = tempfile::tempdir()?;
     /// # std::fs::create_dir(directory.path().join("greet"))?;
     /// # std::fs::write(directory.path().join("greet/SKILL.md"), "---\nname: greet\ndescription: Says hello.\n---\nHi\n")?;
-    /// let runtime = SkillRuntime::builder().root(Root::new(directory.path(), Scope::User)).build();
-    /// let section = runtime.prompt().section(Budget::for_context_window(Some(200_000)));
+    /// let discovery = Discovery::new([Root::new(directory.path(), Scope::User)]);
+    /// let library = Library::new(discovery, LibraryConfig::default());
+    /// let renderer = PromptRenderer::new(library);
+    /// let section = renderer.section(Budget::for_context_window(Some(200_000)));
     /// assert!(section.text().contains("greet: Says hello."));
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
@@ -334,14 +341,14 @@ impl PromptRenderer {
     /// with a notice of the omitted lines.
     ///
     /// # Errors
-    /// Same as [`get_skill`](crate::SkillRuntime::get_skill); the fenced format also fails if the
+    /// Same as `get_skill`; the fenced format also fails if the
     /// system has no random bytes.
     pub fn inject(
         &self,
         name: &str,
         format: InjectionFormat,
         max_bytes: Option<usize>,
-    ) -> Result<Injection, RuntimeError> {
+    ) -> Result<Injection, LibraryError> {
         self.inject_part(name, format, TextPart::first(max_bytes))
     }
 
@@ -356,7 +363,7 @@ impl PromptRenderer {
         name: &str,
         format: InjectionFormat,
         part: TextPart,
-    ) -> Result<Injection, RuntimeError> {
+    ) -> Result<Injection, LibraryError> {
         let catalog = self.library.catalog();
         let entry = find_entry(&catalog, name)?;
         inject(entry, &open_files(entry)?, format, part)
@@ -404,16 +411,20 @@ impl PromptRenderer {
     /// digest cannot be computed.
     ///
     /// ```
-    /// use skills_runtime::{Root, Scope, SkillRuntime, prompt};
+    /// use skills_discovery::{Discovery, Root, Scope};
+    /// use skills_library::{Library, LibraryConfig, PromptRenderer};
+    /// use skills_prompt as prompt;
     ///
     /// # let directory = tempfile::tempdir()?;
     /// # std::fs::create_dir(directory.path().join("greet"))?;
     /// # std::fs::write(directory.path().join("greet/SKILL.md"), "---\nname: greet\ndescription: Says hello.\n---\nHi\n")?;
-    /// let runtime = SkillRuntime::builder().root(Root::new(directory.path(), Scope::User)).build();
+    /// let discovery = Discovery::new([Root::new(directory.path(), Scope::User)]);
+    /// let library = Library::new(discovery, LibraryConfig::default());
+    /// let renderer = PromptRenderer::new(library);
     /// let mut active = prompt::ActiveSkills::default();
-    /// let first = runtime.prompt().activate("greet", None, &mut active)?;
+    /// let first = renderer.activate("greet", None, &mut active)?;
     /// assert_eq!(first.activation, prompt::Activation::New);
-    /// let second = runtime.prompt().activate("greet", None, &mut active)?;
+    /// let second = renderer.activate("greet", None, &mut active)?;
     /// assert_eq!(second.activation, prompt::Activation::AlreadyActive);
     /// assert!(second.injected.text.len() < first.injected.text.len());
     /// # Ok::<(), Box<dyn std::error::Error>>(())
@@ -427,7 +438,7 @@ impl PromptRenderer {
         name: &str,
         max_bytes: Option<usize>,
         active: &mut ActiveSkills,
-    ) -> Result<ActivationResult, RuntimeError> {
+    ) -> Result<ActivationResult, LibraryError> {
         let catalog = self.library.catalog();
         let entry = find_entry(&catalog, name)?;
         // The list omits such a skill, but a model can know its name from elsewhere.
@@ -456,7 +467,7 @@ impl PromptRenderer {
         format: InjectionFormat,
         max_bytes: Option<usize>,
         active: &mut ActiveSkills,
-    ) -> Result<ActivationResult, RuntimeError> {
+    ) -> Result<ActivationResult, LibraryError> {
         let files = open_files(entry)?;
         let digest = self.library.digests().digest(&files);
         // Without a digest no change would be noticed, so a skill that is too large for one is
@@ -527,7 +538,7 @@ fn inject(
     files: &SkillFiles,
     format: InjectionFormat,
     part: TextPart,
-) -> Result<Injection, RuntimeError> {
+) -> Result<Injection, LibraryError> {
     let failed = |source| read_error(entry, source);
     // Fails if the file is no longer a valid skill.
     let (document, text) = files.document_with_source().map_err(failed)?;
@@ -566,14 +577,9 @@ fn inject(
     Ok(injection.render_fenced(&nonce))
 }
 
-fn random_nonce() -> Result<Nonce, RuntimeError> {
+fn random_nonce() -> Result<Nonce, LibraryError> {
     let mut random = [0; 16];
-    getrandom::fill(&mut random).map_err(|error| {
-        SandboxError::setup(
-            "drawing random bytes",
-            std::io::Error::other(error.to_string()),
-        )
-    })?;
+    getrandom::fill(&mut random).map_err(Repr::Random)?;
     Ok(Nonce::from_random(random))
 }
 

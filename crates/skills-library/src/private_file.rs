@@ -18,7 +18,7 @@ const MAX_TEXT_BYTES: u64 = 64 << 20;
 /// [`lock`](Self::lock) during a read, modify and replace sequence.
 ///
 /// ```
-/// use skills_runtime::PrivateFile;
+/// use skills_library::PrivateFile;
 ///
 /// # let directory = tempfile::tempdir()?;
 /// let counter = PrivateFile::new(directory.path().join("state/counter"));

@@ -1,50 +1,34 @@
-//! The library part of a runtime: which skills there are, and what they contain and require.
-
-#[cfg(feature = "search")]
-mod cache_file;
-mod catalog_cache;
-mod opened_skill;
-#[cfg(feature = "search")]
-mod reference_search;
-mod requirements;
-mod scripts;
-mod skill;
-#[cfg(feature = "search")]
-mod skill_index;
+//! Which skills there are, and what they contain and require.
 
 use std::collections::BTreeSet;
 use std::path::PathBuf;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::sync::{Arc, Weak};
 use std::time::SystemTime;
 
-use skills_discovery::{
-    Catalog, ContentDigest, DigestCache, DigestedContent, Discovery, DiscoveryError, Entry,
-    Generations, SkillFiles,
-};
+use skills_discovery::{Catalog, Discovery, Entry, Generations};
 #[cfg(feature = "watch")]
 use skills_discovery::{CatalogChange, RootWatcher, WatchOptions};
 use skills_ledger::Ledger;
 use skills_manifest::Requirements;
 use skills_prompt::{InstalledServers, ListingMode, ListingModes, MissingRequirements};
 
+use crate::catalog_cache::{CatalogCache, CatalogSnapshot, ScanResult};
+use crate::content_digests::ContentDigests;
+use crate::error::LibraryError;
+use crate::opened_skill::OpenedSkill;
 use crate::program_search::{Finders, ProgramSearch};
-use crate::{RuntimeError, Secrets, UsageRecorder};
-
-use catalog_cache::{CatalogCache, CatalogSnapshot, ScanResult};
-pub(crate) use opened_skill::{OpenedSkill, find_entry, open_files, read_error};
 #[cfg(feature = "search")]
-pub use reference_search::ReferenceSearch;
-pub use requirements::OnMissing;
-pub(crate) use requirements::{RunHost, read_requirements};
-pub use scripts::SkillPrograms;
-pub(crate) use scripts::{modules, nested_scripts, scripts};
-pub use skill::{LoadedSkill, SkillDescriptor};
+use crate::reference_search::{self, ReferenceSearch};
+use crate::requirements::{RunHost, read_requirements};
+use crate::secrets::Secrets;
+use crate::skill::{LoadedSkill, SkillDescriptor};
 #[cfg(feature = "search")]
-pub use skill_index::{SkillIndex, SkillSearch};
+use crate::skill_index::{self, SkillIndex};
+use crate::usage::UsageRecorder;
 
-/// The skills of a runtime: the catalog, the skills in it, and what they require.
+/// The catalog, the skills in it, and what they require.
 ///
-/// [`SkillRuntime::library`](crate::SkillRuntime::library) returns it. The roots are scanned on
+/// The roots are scanned on
 /// first use and the catalog is cached; [`refresh`](Self::refresh) scans again, and `watch` keeps
 /// it current. Cheap to clone; clones share the catalog. All methods are synchronous and can read
 /// the file system.
@@ -66,43 +50,45 @@ struct Shared {
     on_new_catalog: Option<OnNewCatalog>,
 }
 
-/// What the builder configures.
-pub(crate) struct LibraryConfig {
-    pub(crate) modes: ListingModes,
-    pub(crate) secrets: Secrets,
-    pub(crate) finders: Finders,
-    pub(crate) search_cache: Option<PathBuf>,
-    pub(crate) ledger: Option<Ledger>,
-    pub(crate) clock: fn() -> SystemTime,
-    pub(crate) on_new_catalog: Option<OnNewCatalog>,
+/// The configuration of a [`Library`].
+pub struct LibraryConfig {
+    /// How each skill is listed and activated.
+    pub modes: ListingModes,
+    /// Variables that programs of skills can get.
+    pub secrets: Secrets,
+    /// Find the programs that skills require.
+    pub finders: Finders,
+    /// The directory of the caches of indexes. Default (`None`): none are kept.
+    pub search_cache: Option<PathBuf>,
+    /// Where uses are recorded. Default (`None`): nowhere.
+    pub ledger: Option<Ledger>,
+    /// Returns the time of a use. Default: the clock of the system.
+    pub clock: fn() -> SystemTime,
+    /// Called for each new catalog.
+    pub on_new_catalog: Option<OnNewCatalog>,
+}
+
+impl Default for LibraryConfig {
+    fn default() -> Self {
+        Self {
+            modes: ListingModes::default(),
+            secrets: Secrets::default(),
+            finders: Finders::default(),
+            search_cache: None,
+            ledger: None,
+            clock: SystemTime::now,
+            on_new_catalog: None,
+        }
+    }
 }
 
 /// Called after each scan that found another catalog than the one before.
-pub(crate) type OnNewCatalog = Box<dyn Fn(&Library, &Arc<Catalog>) + Send + Sync>;
-
-/// The digests of unchanged files, shared by all parts of a runtime.
-#[derive(Debug, Default)]
-pub(crate) struct ContentDigests(Mutex<DigestCache>);
-
-impl ContentDigests {
-    pub(crate) fn digest(&self, files: &SkillFiles) -> Result<ContentDigest, DiscoveryError> {
-        files.digest(&mut self.lock())
-    }
-
-    pub(crate) fn digested_content(
-        &self,
-        files: &SkillFiles,
-    ) -> Result<DigestedContent, DiscoveryError> {
-        files.digested_content(&mut self.lock())
-    }
-
-    pub(crate) fn lock(&self) -> MutexGuard<'_, DigestCache> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
+pub type OnNewCatalog = Box<dyn Fn(&Library, &Arc<Catalog>) + Send + Sync>;
 
 impl Library {
-    pub(crate) fn new(discovery: Discovery, config: LibraryConfig) -> Self {
+    /// Creates a library over the roots of a discovery. Nothing is read before it is needed.
+    #[must_use]
+    pub fn new(discovery: Discovery, config: LibraryConfig) -> Self {
         let LibraryConfig {
             modes,
             secrets,
@@ -132,8 +118,7 @@ impl Library {
         }))
     }
 
-    /// Scans the roots and lists the active skills; see
-    /// [`SkillRuntime::discover_skills`](crate::SkillRuntime::discover_skills).
+    /// Scans the roots and returns the metadata of each active skill.
     pub fn discover_skills(&self) -> Vec<SkillDescriptor> {
         self.refresh()
             .entries()
@@ -142,12 +127,11 @@ impl Library {
             .collect()
     }
 
-    /// Reads a skill's instructions and lists its files; see
-    /// [`SkillRuntime::get_skill`](crate::SkillRuntime::get_skill).
+    /// Reads a skill's instructions and lists its files.
     ///
     /// # Errors
     /// Fails if the skill is not found, ambiguous or inactive, or if its files cannot be read.
-    pub fn get_skill(&self, name: &str) -> Result<LoadedSkill, RuntimeError> {
+    pub fn get_skill(&self, name: &str) -> Result<LoadedSkill, LibraryError> {
         LoadedSkill::read(OpenedSkill::find(&self.catalog(), name)?)
     }
 
@@ -215,14 +199,14 @@ impl Library {
     }
 
     /// Returns true if a model can activate a skill by itself: neither the skill nor its
-    /// [mode](crate::Builder::modes) forbids it.
+    /// mode forbids it.
     #[must_use]
     pub fn is_model_invocable(&self, entry: &Entry) -> bool {
         entry.is_model_invocable() && self.modes().get(entry).is_listed()
     }
 
     /// Returns true if a user can invoke a skill by its name: neither the skill nor its
-    /// [mode](crate::Builder::modes) forbids it.
+    /// mode forbids it.
     #[must_use]
     pub fn is_user_invocable(&self, entry: &Entry) -> bool {
         entry.manifest().user_invocable() && self.modes().get(entry) != ListingMode::Off
@@ -232,7 +216,7 @@ impl Library {
     ///
     /// It is prepared on first use, once per catalog, and shared by all callers. Of a new catalog
     /// only the skills are read whose files changed since the last index, in this process or, with a
-    /// [search cache](crate::Builder::search_cache), in an earlier one.
+    /// search cache, in an earlier one.
     #[cfg(feature = "search")]
     #[must_use]
     pub fn search_index(&self) -> Arc<SkillIndex> {
@@ -286,7 +270,7 @@ impl Library {
     ///
     /// # Errors
     /// Same as [`get_skill`](Self::get_skill).
-    pub fn declared_variables(&self, name: &str) -> Result<BTreeSet<String>, RuntimeError> {
+    pub fn declared_variables(&self, name: &str) -> Result<BTreeSet<String>, LibraryError> {
         let catalog = self.catalog();
         let skill = OpenedSkill::find(&catalog, name)?;
         Ok(read_requirements(skill.manifest(), &skill.files).variable_names())
@@ -294,7 +278,7 @@ impl Library {
 
     /// Returns the requirements that runs of `entries` with default options would miss: programs
     /// that runs do not find, required variables without a value in the
-    /// [secrets](crate::Builder::secrets), and other operating systems.
+    /// secrets, and other operating systems.
     ///
     /// A run checks the same, with the variables of its options. A run has no MCP servers, so all
     /// declared ones are listed; settings of the client count as present.
@@ -350,7 +334,8 @@ impl Library {
     }
 
     /// Returns the finder for the programs of a skill.
-    pub(crate) fn finder(&self, skill: &str) -> &ProgramSearch {
+    #[must_use]
+    pub fn finder(&self, skill: &str) -> &ProgramSearch {
         self.0.finders.for_skill(skill)
     }
 
@@ -358,11 +343,15 @@ impl Library {
         &self.0.modes
     }
 
-    pub(crate) fn secrets(&self) -> &Secrets {
+    /// Returns the configured variables.
+    #[must_use]
+    pub fn secrets(&self) -> &Secrets {
         &self.0.secrets
     }
 
-    pub(crate) fn digests(&self) -> &Arc<ContentDigests> {
+    /// Returns the digests of unchanged files.
+    #[must_use]
+    pub fn digests(&self) -> &Arc<ContentDigests> {
         &self.0.digests
     }
 
@@ -377,7 +366,8 @@ impl Library {
 
     /// Returns a function that returns the library until it is dropped, for threads that must not
     /// keep it.
-    pub(crate) fn downgrade(&self) -> impl Fn() -> Option<Self> + use<> {
+    #[must_use]
+    pub fn downgrade(&self) -> impl Fn() -> Option<Self> + use<> {
         let shared: Weak<Shared> = Arc::downgrade(&self.0);
         move || shared.upgrade().map(Self)
     }

@@ -3,22 +3,32 @@
 use skills_discovery::{Catalog, DiscoveryError, DiscoveryErrorKind, Entry, Lookup, SkillFiles};
 use skills_manifest::{Document, Manifest, Warning, WarningKind};
 
-use crate::error::{Repr, RuntimeError};
+use crate::error::{LibraryError, Repr};
 
 /// A skill with its current files, which can differ from those of the scan.
-pub(crate) struct OpenedSkill<'a> {
-    pub(crate) entry: &'a Entry,
-    pub(crate) files: SkillFiles,
-    pub(crate) document: Document,
+pub struct OpenedSkill<'a> {
+    /// Its entry in the catalog.
+    pub entry: &'a Entry,
+    /// Its files.
+    pub files: SkillFiles,
+    /// Its parsed `SKILL.md`.
+    pub document: Document,
 }
 
 impl<'a> OpenedSkill<'a> {
     /// Opens an active skill by its name or its directory.
-    pub(crate) fn find(catalog: &'a Catalog, name: &str) -> Result<Self, RuntimeError> {
+    ///
+    /// # Errors
+    /// Fails if the skill is not found, ambiguous or inactive, or if its files cannot be read.
+    pub fn find(catalog: &'a Catalog, name: &str) -> Result<Self, LibraryError> {
         Self::open(find_entry(catalog, name)?)
     }
 
-    pub(crate) fn open(entry: &'a Entry) -> Result<Self, RuntimeError> {
+    /// Opens the skill of an entry.
+    ///
+    /// # Errors
+    /// Fails if its files cannot be read.
+    pub fn open(entry: &'a Entry) -> Result<Self, LibraryError> {
         let files = open_files(entry)?;
         let document = files
             .document()
@@ -32,7 +42,10 @@ impl<'a> OpenedSkill<'a> {
 
     /// Opens a skill that is about to run. Rejects one that declares a restriction that cannot be
     /// parsed: ignoring the restriction would give it more than its author intended.
-    pub(crate) fn find_runnable(catalog: &'a Catalog, name: &str) -> Result<Self, RuntimeError> {
+    ///
+    /// # Errors
+    /// Same as [`find`](Self::find); also for such a restriction.
+    pub fn find_runnable(catalog: &'a Catalog, name: &str) -> Result<Self, LibraryError> {
         let skill = Self::find(catalog, name)?;
         let fields = skill.manifest().unparsed_restrictions();
         if fields.is_empty() {
@@ -50,17 +63,19 @@ impl<'a> OpenedSkill<'a> {
         .into())
     }
 
-    pub(crate) fn manifest(&self) -> &Manifest {
+    /// Returns its frontmatter.
+    #[must_use]
+    pub fn manifest(&self) -> &Manifest {
         self.document.manifest()
     }
 }
 
-pub(crate) fn open_files(entry: &Entry) -> Result<SkillFiles, RuntimeError> {
+pub(crate) fn open_files(entry: &Entry) -> Result<SkillFiles, LibraryError> {
     entry.open().map_err(|source| read_error(entry, source))
 }
 
 /// Returns the error for a file of a skill that cannot be read.
-pub(crate) fn read_error(entry: &Entry, source: DiscoveryError) -> RuntimeError {
+pub(crate) fn read_error(entry: &Entry, source: DiscoveryError) -> LibraryError {
     let (path, locked) = (entry.location(), entry.locked_digest());
     match locked.filter(|_| source.kind() == DiscoveryErrorKind::Changed) {
         Some(locked) => Repr::LockedContent {
@@ -74,7 +89,10 @@ pub(crate) fn read_error(entry: &Entry, source: DiscoveryError) -> RuntimeError 
 }
 
 /// Finds an active skill by its name or its directory.
-pub(crate) fn find_entry<'a>(catalog: &'a Catalog, name: &str) -> Result<&'a Entry, RuntimeError> {
+///
+/// # Errors
+/// Fails if there is none, or several.
+pub fn find_entry<'a>(catalog: &'a Catalog, name: &str) -> Result<&'a Entry, LibraryError> {
     match catalog.find(name) {
         Lookup::Found(entry) => Ok(entry),
         Lookup::Unknown(nearest) => {

@@ -6,71 +6,81 @@ use std::path::PathBuf;
 use skills_sandbox::ScriptType;
 
 /// Finds interpreters.
-#[cfg(all(feature = "native", unix))]
-pub(crate) type ProgramSearch = skills_process::ProgramFinder;
+#[cfg(all(feature = "programs", unix))]
+pub type ProgramSearch = skills_process::ProgramFinder;
 /// Without a backend for scripts, no interpreters are searched.
-#[cfg(not(all(feature = "native", unix)))]
-pub(crate) type ProgramSearch = ();
+#[cfg(not(all(feature = "programs", unix)))]
+pub type ProgramSearch = ();
 
 /// The finders of the built-in backends for scripts.
 #[derive(Clone, Default)]
-pub(crate) struct Finders {
-    pub(crate) default: ProgramSearch,
+pub struct Finders {
+    /// That of all other skills.
+    pub default: ProgramSearch,
     /// Those of skills with interpreters of their own, by skill name.
-    pub(crate) by_skill: BTreeMap<String, ProgramSearch>,
+    pub by_skill: BTreeMap<String, ProgramSearch>,
 }
 
 impl Finders {
     /// Returns the finder for the programs of a skill.
-    pub(crate) fn for_skill(&self, skill: &str) -> &ProgramSearch {
+    #[must_use]
+    pub fn for_skill(&self, skill: &str) -> &ProgramSearch {
         self.by_skill.get(skill).unwrap_or(&self.default)
     }
 }
 
 /// Returns the path by which the interpreter for scripts of a type is called.
-#[cfg(all(feature = "native", unix))]
-pub(crate) fn find_interpreter(finder: &ProgramSearch, script_type: ScriptType) -> Option<PathBuf> {
+#[cfg(all(feature = "programs", unix))]
+#[must_use]
+pub fn find_interpreter(finder: &ProgramSearch, script_type: ScriptType) -> Option<PathBuf> {
     Some(finder.find_interpreter(script_type).ok()?.argv0)
 }
 
-#[cfg(not(all(feature = "native", unix)))]
-pub(crate) fn find_interpreter(_finder: &ProgramSearch, _type: ScriptType) -> Option<PathBuf> {
+/// This build finds no interpreters.
+#[cfg(not(all(feature = "programs", unix)))]
+#[must_use]
+pub fn find_interpreter(_finder: &ProgramSearch, _type: ScriptType) -> Option<PathBuf> {
     None
 }
 
 /// Returns true if a program with this name exists where runs find it.
-#[cfg(all(feature = "native", unix))]
-pub(crate) fn has_program(finder: &ProgramSearch, name: &str) -> bool {
+#[cfg(all(feature = "programs", unix))]
+#[must_use]
+pub fn has_program(finder: &ProgramSearch, name: &str) -> bool {
     // A skill must not use a path to find out which files exist on the host.
     is_bare_name(name) && finder.has_program(name)
 }
 
 /// Returns the executable of a package manager, which a run finds by its name.
-#[cfg(all(feature = "packages", feature = "native", unix))]
-pub(crate) fn find_tool(finder: &ProgramSearch, name: &str) -> Option<PathBuf> {
+#[cfg(all(feature = "programs", unix))]
+#[must_use]
+pub fn find_tool(finder: &ProgramSearch, name: &str) -> Option<PathBuf> {
     Some(finder.find_program(name)?.executable)
 }
 
 /// A build that searches no programs.
-#[cfg(all(feature = "packages", not(feature = "native"), unix))]
-pub(crate) fn find_tool(_finder: &ProgramSearch, _name: &str) -> Option<PathBuf> {
+#[cfg(not(all(feature = "programs", unix)))]
+#[must_use]
+pub fn find_tool(_finder: &ProgramSearch, _name: &str) -> Option<PathBuf> {
     None
 }
 
 /// Returns true if programs of a run can start a program with this name, which an interpreter from
 /// an override is not.
-#[cfg(all(feature = "native", unix))]
-pub(crate) fn is_startable(finder: &ProgramSearch, name: &str) -> bool {
+#[cfg(all(feature = "programs", unix))]
+#[must_use]
+pub fn is_startable(finder: &ProgramSearch, name: &str) -> bool {
     is_bare_name(name) && finder.find_program(name).is_some()
 }
 
-#[cfg(not(all(feature = "native", unix)))]
-pub(crate) use has_program as is_startable;
+#[cfg(not(all(feature = "programs", unix)))]
+pub use has_program as is_startable;
 
 /// Returns true if a program with this name is in a directory of the system. This build starts no
 /// programs itself, but the application may.
-#[cfg(not(all(feature = "native", unix)))]
-pub(crate) fn has_program(_finder: &ProgramSearch, name: &str) -> bool {
+#[cfg(not(all(feature = "programs", unix)))]
+#[must_use]
+pub fn has_program(_finder: &ProgramSearch, name: &str) -> bool {
     let directories = ["/usr/bin", "/bin", "/usr/local/bin"];
     is_bare_name(name)
         && directories

@@ -6,18 +6,18 @@ use serde::Serialize;
 use skills_discovery::{Entry, ResourceListing, Scope};
 use skills_manifest::Manifest;
 
-use super::{OpenedSkill, read_error};
-use crate::RuntimeError;
+use crate::error::LibraryError;
+use crate::opened_skill::{OpenedSkill, read_error};
 
 /// The metadata of a skill, from which a model or user selects one; about 100 tokens.
 ///
-/// Returned by [`discover_skills`](crate::SkillRuntime::discover_skills) for each active skill. The
-/// instructions are not read; [`get_skill`](crate::SkillRuntime::get_skill) returns them.
+/// Returned by `discover_skills` for each active skill. The
+/// instructions are not read; `get_skill` returns them.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[non_exhaustive]
 pub struct SkillDescriptor {
-    /// Name of the skill, for [`get_skill`](crate::SkillRuntime::get_skill) and
-    /// [`execute_skill`](crate::SkillRuntime::execute_skill).
+    /// Name of the skill, for `get_skill` and
+    /// `execute_skill`.
     pub id: String,
     /// Description from the frontmatter.
     pub description: String,
@@ -45,7 +45,7 @@ impl SkillDescriptor {
 }
 
 /// A skill with its manifest and instructions, as read by
-/// [`get_skill`](crate::SkillRuntime::get_skill).
+/// `get_skill`.
 ///
 /// The bundled resources are listed, but not read. Relative paths in the instructions refer to the
 /// skill directory.
@@ -70,7 +70,7 @@ pub struct LoadedSkill {
 
 impl LoadedSkill {
     /// Reads the instructions and lists the files of an opened skill.
-    pub(super) fn read(skill: OpenedSkill<'_>) -> Result<Self, RuntimeError> {
+    pub(crate) fn read(skill: OpenedSkill<'_>) -> Result<Self, LibraryError> {
         let OpenedSkill {
             entry,
             files,

@@ -25,17 +25,20 @@ pub enum OnMissing {
 }
 
 /// Reads the requirements from the current files of a skill, not those of the scan.
-pub(crate) fn read_requirements(manifest: &Manifest, files: &SkillFiles) -> Requirements {
+#[must_use]
+pub fn read_requirements(manifest: &Manifest, files: &SkillFiles) -> Requirements {
     let (metadata, _) = files.openai_metadata();
     Requirements::new(manifest, Some(&metadata))
 }
 
 /// The host as a run in a sandbox finds it, and the servers of the client, which a run has not.
-pub(crate) struct RunHost<'a> {
-    pub(crate) servers: &'a InstalledServers,
-    pub(crate) has_variable: &'a dyn Fn(&str) -> bool,
+pub struct RunHost<'a> {
+    /// The servers of the client.
+    pub servers: &'a InstalledServers,
+    /// Returns true if a variable has a value.
+    pub has_variable: &'a dyn Fn(&str) -> bool,
     /// Finds programs of the host; `None` for a container, whose image has programs of its own.
-    pub(crate) finder: Option<&'a ProgramSearch>,
+    pub finder: Option<&'a ProgramSearch>,
 }
 
 impl HostProbe for RunHost<'_> {

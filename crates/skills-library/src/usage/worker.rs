@@ -8,7 +8,7 @@ use skills_discovery::Entry;
 use skills_ledger::{Activity, Digest, Event, Ledger, SessionHash, Timestamp};
 
 use super::ledger_scope;
-use crate::library::ContentDigests;
+use crate::content_digests::ContentDigests;
 
 /// Number of batches that wait to be written; more are dropped.
 const MAX_WAITING: usize = 1_024;

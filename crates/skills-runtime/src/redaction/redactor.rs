@@ -462,7 +462,7 @@ mod tests {
             let redacted = redactor.redact_text(&text);
             proptest::prop_assert_eq!(&redacted, "<[redacted KEY]>", "{}", text);
             let mut streamed = Vec::new();
-            let mut writer = crate::secrets::RedactingWriter::new(redactor, &mut streamed);
+            let mut writer = crate::redaction::RedactingWriter::new(redactor, &mut streamed);
             for part in text.as_bytes().chunks(chunk) {
                 std::io::Write::write_all(&mut writer, part).unwrap();
             }

@@ -39,14 +39,16 @@ impl SkillPrograms {
 }
 
 /// Returns the paths of a skill's scripts, sorted; none if the directory cannot be listed.
-pub(crate) fn scripts(files: &SkillFiles) -> Vec<String> {
+#[must_use]
+pub fn scripts(files: &SkillFiles) -> Vec<String> {
     resource_paths(files, "scripts")
         .filter(|path| is_script(path))
         .collect()
 }
 
 /// Returns the paths of the scripts below `scripts/` that are not directly in it, sorted.
-pub(crate) fn nested_scripts(files: &SkillFiles) -> Vec<String> {
+#[must_use]
+pub fn nested_scripts(files: &SkillFiles) -> Vec<String> {
     let listed = files.list("scripts").map(|listing| listing.resources);
     listed
         .unwrap_or_default()
@@ -72,7 +74,8 @@ fn is_script(path: &str) -> bool {
 }
 
 /// Returns the paths of a skill's WebAssembly modules.
-pub(crate) fn modules(files: &SkillFiles) -> Vec<String> {
+#[must_use]
+pub fn modules(files: &SkillFiles) -> Vec<String> {
     WASM_DIRECTORIES
         .into_iter()
         .flat_map(|directory| resource_paths(files, directory))

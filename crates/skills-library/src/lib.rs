@@ -1,0 +1,69 @@
+//! The skills of an application: which there are, what they contain and require, and what a model
+//! sees of them. Nothing runs here.
+//!
+//! ```text
+//! roots --Discovery--> Catalog --Library--> LoadedSkill, requirements, SkillIndex
+//!                                  |
+//!                                  +--PromptRenderer--> list, injections, mentions --> model
+//!                                  +--UsageRecorder--> ledger
+//! ```
+//!
+//! This crate must not know of grants, backends and runs.
+//!
+//! ```
+//! use skills_discovery::{Discovery, Root, Scope};
+//! use skills_library::{Library, LibraryConfig};
+//!
+//! # let directory = tempfile::tempdir()?;
+//! # std::fs::create_dir(directory.path().join("greet"))?;
+//! # std::fs::write(directory.path().join("greet/SKILL.md"), "---\nname: greet\ndescription: Says hello.\n---\nHi\n")?;
+//! let discovery = Discovery::new([Root::new(directory.path(), Scope::User)]);
+//! let library = Library::new(discovery, LibraryConfig::default());
+//! assert_eq!(library.discover_skills()[0].description, "Says hello.");
+//! assert_eq!(library.get_skill("greet")?.instructions, "Hi\n");
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+
+#[cfg(feature = "search")]
+mod cache_file;
+mod catalog_cache;
+mod content_digests;
+mod error;
+mod library;
+mod opened_skill;
+mod private_file;
+mod program_search;
+mod prompt_renderer;
+#[cfg(feature = "search")]
+mod reference_search;
+mod requirements;
+mod scripts;
+mod secrets;
+mod skill;
+#[cfg(feature = "search")]
+mod skill_index;
+mod usage;
+
+pub use content_digests::ContentDigests;
+pub use error::{LibraryError, LibraryErrorKind};
+pub use library::{Library, LibraryConfig, OnNewCatalog};
+pub use opened_skill::{OpenedSkill, find_entry};
+pub use private_file::PrivateFile;
+pub use program_search::{
+    Finders, ProgramSearch, find_interpreter, find_tool, has_program, is_startable,
+};
+pub use prompt_renderer::{
+    ActivationResult, ForkPrompt, InjectionFormat, Injections, MentionDecision, PreparedTurn,
+    PromptRenderer, TextPart, TurnInput, TurnMention, TurnSession,
+};
+#[cfg(feature = "search")]
+pub use prompt_renderer::{ListPaths, ListRequest};
+#[cfg(feature = "search")]
+pub use reference_search::ReferenceSearch;
+pub use requirements::{OnMissing, RunHost, read_requirements};
+pub use scripts::{SkillPrograms, modules, nested_scripts, scripts};
+pub use secrets::{EnvFileWarning, Secrets};
+pub use skill::{LoadedSkill, SkillDescriptor};
+#[cfg(feature = "search")]
+pub use skill_index::{SkillIndex, SkillSearch};
+pub use usage::{UsageRecorder, ledger_scope};
