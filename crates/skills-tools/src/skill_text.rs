@@ -29,7 +29,8 @@ impl SkillText {
         let injection = runtime
             .prompt()
             .inject_part(&directory, InjectionFormat::Fenced, part);
-        let injection = injection.map_err(|error| run_error(&error.into(), Some(name), &path_map))?;
+        let injection =
+            injection.map_err(|error| run_error(&error.into(), Some(name), &path_map))?;
         // Read after the text, so that a restriction that is in the file when the text is read
         // applies here, too.
         let document = entry.open().and_then(|files| files.document());
