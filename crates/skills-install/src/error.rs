@@ -183,11 +183,6 @@ pub(crate) enum Repr {
     NotLocked(String),
     #[error("the source of `{0}` no longer has the content of the lock file")]
     NotLockedContent(String),
-    #[error("cannot complete the change in `{}`: {problem}", path.display())]
-    ForeignChange {
-        path: PathBuf,
-        problem: &'static str,
-    },
     #[error("cannot compare the skills in `{}`: an interrupted change of them is unfinished", .0.display())]
     UnfinishedChange(PathBuf),
     #[error("another process installs skills in {}", .0.display())]
@@ -268,8 +263,7 @@ impl InstallError {
             Repr::Conflict { .. }
             | Repr::NotLocked(_)
             | Repr::NotLockedContent(_)
-            | Repr::UnfinishedChange(_)
-            | Repr::ForeignChange { .. } => InstallErrorKind::Conflict,
+            | Repr::UnfinishedChange(_) => InstallErrorKind::Conflict,
             Repr::Busy(_) => InstallErrorKind::Busy,
             Repr::Io { .. } => InstallErrorKind::Io,
         }
@@ -327,9 +321,6 @@ impl InstallError {
             Repr::NotLocked(_) => "list the locked skills with `skills verify`".to_owned(),
             Repr::NotLockedContent(_) => {
                 "review the difference with `skills update --check`".to_owned()
-            }
-            Repr::ForeignChange { .. } => {
-                "remove that directory, and compare the skills with version control".to_owned()
             }
             Repr::UnfinishedChange(_) => {
                 "the next command that changes these skills, such as `skills add`, completes it"

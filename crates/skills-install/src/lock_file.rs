@@ -105,19 +105,9 @@ impl LockFile {
 
     /// Reads the lock file of an open directory, which is empty if there is none.
     pub(crate) fn read_from(handle: &Dir, directory: &Path) -> Result<Self, InstallError> {
-        let lock_file = Self::read_at(handle, Path::new(LOCK_FILE), directory)?;
-        Ok(lock_file.unwrap_or_default())
-    }
-
-    /// Reads the lock file at a path below an open directory; `None` if there is none.
-    pub(crate) fn read_at(
-        handle: &Dir,
-        path: &Path,
-        directory: &Path,
-    ) -> Result<Option<Self>, InstallError> {
-        let entries = LockEntry::read_all(handle, path)
-            .map_err(|source| unreadable(&directory.join(path), source))?;
-        Ok(entries.map(Self::from_entries))
+        let entries = LockEntry::read_all(handle, Path::new(LOCK_FILE))
+            .map_err(|source| unreadable(&directory.join(LOCK_FILE), source))?;
+        Ok(Self::from_entries(entries.unwrap_or_default()))
     }
 
     /// Returns the text of the file.

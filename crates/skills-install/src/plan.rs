@@ -225,12 +225,10 @@ impl Store {
         let changes = self.plan_staged(&fetched.skills, edits, words).into_iter();
         let mut changes: Vec<SkillChange> = changes.collect::<Result<_, _>>()?;
         changes.sort_by(|a, b| a.name.cmp(&b.name));
-        let plan = Plan {
+        Ok(Plan {
             changes,
             failures: Vec::new(),
-        };
-        self.start_sync(&plan);
-        Ok(plan)
+        })
     }
 
     /// Performs a plan: all of it or nothing.

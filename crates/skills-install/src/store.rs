@@ -1,28 +1,25 @@
 //! A directory with installed skills, its lock file, and changes of both that are all or nothing.
 
-mod journal;
+mod change;
 
 use std::borrow::Cow;
-use std::collections::{BTreeMap, BTreeSet};
-use std::fs::{File, TryLockError};
+use std::collections::BTreeSet;
+use std::fs::File;
 use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
-use std::thread::JoinHandle;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use cap_std::ambient_authority;
 use cap_std::fs::{Dir, OpenOptions};
 use skills_discovery::{INSTALL_DIRECTORY, LOCK_FILE};
+use skills_store::lock_with_timeout;
 
-use self::journal::Journal;
+use self::change::Change;
 use crate::error::{InstallError, Repr};
 use crate::private_directory::PrivateDirectory;
 use crate::signature::UNSIGNED;
 use crate::{Action, Fetcher, KnownSources, LockFile, LockedSkill, Plan, SourceSpec};
 
-/// The directory of a change, in the install directory: the fetched files with the new skills in
-/// `new`, replaced skills in `old`, and the new lock file.
-const CHANGE: &str = ".skills-install/change";
 /// Directory of fetched files.
 const SCRATCH: &str = ".skills-install/scratch";
 /// The directory of a project in which its skill directory is by default.
@@ -32,16 +29,15 @@ const PROCESS_LOCK: &str = ".skills-install/lock";
 
 /// How long to wait for another process.
 const MAX_LOCK_WAIT: Duration = Duration::from_secs(1);
-/// Delay between two attempts to lock.
-const LOCK_RETRY_INTERVAL: Duration = Duration::from_millis(5);
 
 /// A directory with skills that this process alone changes.
 ///
-/// A change is prepared beside the skills, written down, and then performed by renames. A process
-/// that is killed at any time leaves the old state, or a written-down change that the next
-/// [`open`](Self::open) completes. It completes no change that was copied with its directory, as
-/// with a clone of a repository, and none whose skills are not those of its lock file. A program
-/// that can write the directory can write the skills and the lock file as well.
+/// A change is prepared beside the skills, and published by renames: of the lock file first, and then
+/// of each skill. A process that is killed at any time leaves the old or the new files of each skill,
+/// and the next [`open`](Self::open) drops or completes the change, so that all skills are those of
+/// the lock file. It completes no change that was copied with its directory, as with a clone of a
+/// repository, and puts nothing in place that the lock file does not name. A program that can write
+/// the directory can write the skills and the lock file as well.
 ///
 /// ```
 /// use skills_install::Store;
@@ -56,8 +52,6 @@ pub struct Store {
     access: Access,
     lock_file: LockFile,
     known_sources: KnownSources,
-    /// Writes the files of the last plan to disk.
-    sync: Option<JoinHandle<io::Result<()>>>,
     steps: StepObserver,
 }
 
@@ -87,8 +81,8 @@ impl StepObserver {
 }
 
 impl Store {
-    /// Opens a directory, which is created if it does not exist, and completes a change that a
-    /// killed process left.
+    /// Opens a directory, which is created if it does not exist, and completes or drops a change that
+    /// a killed process left.
     ///
     /// # Errors
     /// Fails if another process has it open, if its lock file cannot be read, or if files cannot be
@@ -115,11 +109,9 @@ impl Store {
         handle.create_dir_all(INSTALL_DIRECTORY).map_err(failed)?;
         let process_lock = open_process_lock(&handle).map_err(failed)?;
         acquire(&process_lock, root)?;
-        if let Some(journal) = read_journal(&handle, root)? {
-            journal.check(&handle, root, CHANGE)?;
-        }
-        recover(&handle, root, &mut steps)?;
         let lock_file = LockFile::read_from(&handle, root)?;
+        change::recover(&handle, root, &lock_file, &mut steps)
+            .map_err(|error| InstallError::io("complete a change of", root, error))?;
         Ok(Self {
             root: root.to_owned(),
             access: Access::Exclusive {
@@ -128,7 +120,6 @@ impl Store {
             },
             lock_file,
             known_sources: KnownSources::default(),
-            sync: None,
             steps,
         })
     }
@@ -161,19 +152,17 @@ impl Store {
                 handle,
                 scratch: PrivateDirectory::create(Some(temp_dir))?,
             },
-            sync: None,
             steps: StepObserver::default(),
         })
     }
 
     /// Returns true if a change of a directory of skills was interrupted, so that its files may be
     /// partly those from before and partly those from after it. The next [`open`](Self::open)
-    /// completes it. False for a change that was copied with the directory.
+    /// completes or drops it. False for a change that was copied with the directory.
     #[must_use]
     pub fn has_unfinished_change(root: &Path) -> bool {
         let handle = Dir::open_ambient_dir(root, ambient_authority());
-        let journal = handle.and_then(|handle| Journal::read(&handle, CHANGE));
-        matches!(journal, Ok(Some(journal)) if journal.is_in_place())
+        handle.is_ok_and(|handle| change::is_unfinished(&handle))
     }
 
     /// Sets the sources and signers of skills that no lock file lists any more. Plans compare new skills
@@ -283,33 +272,10 @@ impl Store {
         Ok(path)
     }
 
-    /// Starts to write the files of a plan to disk, while they are searched and shown. So
-    /// [`change`](Self::change) waits for less.
-    pub(crate) fn start_sync(&mut self, plan: &Plan) {
-        if cfg!(target_os = "linux")
-            && let Access::Exclusive { handle, .. } = &self.access
-            && !plan.is_empty()
-            && let Ok(handle) = handle.open(".")
-        {
-            let thread = std::thread::Builder::new().spawn(move || sync_all(&handle));
-            self.sync = thread.ok();
-        }
-    }
-
-    /// Returns the result of [`start_sync`](Self::start_sync): a system reports an error of writing
-    /// only once.
-    fn finish_sync(&mut self) -> io::Result<()> {
-        match self.sync.take().map(JoinHandle::join) {
-            Some(Ok(result)) => result,
-            Some(Err(panic)) => std::panic::resume_unwind(panic),
-            None => Ok(()),
-        }
-    }
-
-    /// Returns the path of a staged directory below that of fetched files, with `/` as separator;
-    /// `None` if it is elsewhere.
+    /// Returns the path of a staged directory below the root, with `/` as separator; `None` if it is
+    /// elsewhere.
     fn staged_path(&self, staged: &Path) -> Option<String> {
-        let below = staged.strip_prefix(self.root.join(SCRATCH)).ok()?;
+        let below = staged.strip_prefix(&self.root).ok()?;
         let names: Option<Vec<&str>> = below
             .components()
             .map(|name| name.as_os_str().to_str())
@@ -339,9 +305,7 @@ impl Store {
         install: &[(String, PathBuf)],
         remove: &[String],
     ) -> Result<(), InstallError> {
-        let synced = self.finish_sync();
         let failed = |error| InstallError::io("prepare a change of", &self.root, error);
-        synced.map_err(failed)?;
         let Access::Exclusive { handle, .. } = &self.access else {
             return Err(failed(io::Error::other("it was opened to plan only")));
         };
@@ -359,31 +323,22 @@ impl Store {
             let path = self.staged_path(staged)?;
             Some((name.clone(), path))
         });
-        let staged: Option<BTreeMap<String, String>> = staged.collect();
+        let staged: Option<Vec<(String, String)>> = staged.collect();
         let staged = staged.ok_or_else(|| failed(io::Error::other("staged elsewhere")))?;
-        if is_any_nested(staged.values()) {
+        if is_any_nested(staged.iter().map(|(_, path)| path)) {
             let cause = "a skill is in the directory of another one: install them one by one";
             return Err(failed(io::Error::other(cause)));
         }
-        self.steps.step();
-        handle
-            .create_dir_all(format!("{CHANGE}/old"))
-            .map_err(failed)?;
-        if !staged.is_empty() {
-            self.steps.step();
-            handle
-                .rename(SCRATCH, handle, format!("{CHANGE}/new"))
-                .map_err(failed)?;
+        let changed = Change::create(handle, &mut self.steps)
+            .and_then(|mut change| change.perform(&staged, remove, &text));
+        if let Err(error) = changed {
+            // As after a kill. The next process does what fails here.
+            let _ = LockFile::read_from(handle, &self.root)
+                .map(|current| change::recover(handle, &self.root, &current, &mut self.steps));
+            return Err(failed(error));
         }
         self.steps.step();
-        let file = write_file(handle, &format!("{CHANGE}/{LOCK_FILE}"), &text);
-        // What the journal says is on disk before the journal is.
-        file.and_then(|file| sync_all(&file)).map_err(failed)?;
-        let journal = Journal::new(staged, remove.to_vec());
-        self.steps.step();
-        journal.write(handle, CHANGE).map_err(failed)?;
-        // From here on the change is completed, by this process or by the next.
-        recover(handle, &self.root, &mut self.steps)?;
+        remove_tree(handle, change::DIRECTORY).map_err(failed)?;
         self.lock_file = lock_file;
         Ok(())
     }
@@ -441,42 +396,11 @@ fn open_process_lock(handle: &Dir) -> io::Result<File> {
 /// Locks a directory for this process. Waits a little for one that is about to end, and for programs
 /// that this process starts: until they run, they hold its files.
 fn acquire(file: &File, root: &Path) -> Result<(), InstallError> {
-    let deadline = Instant::now() + MAX_LOCK_WAIT;
-    loop {
-        match file.try_lock() {
-            Ok(()) => return Ok(()),
-            Err(TryLockError::WouldBlock) if Instant::now() < deadline => {
-                std::thread::sleep(LOCK_RETRY_INTERVAL);
-            }
-            Err(TryLockError::WouldBlock) => return Err(Repr::Busy(root.to_owned()).into()),
-            Err(TryLockError::Error(error)) => {
-                return Err(InstallError::io("lock", &root.join(PROCESS_LOCK), error));
-            }
-        }
+    match lock_with_timeout(file, MAX_LOCK_WAIT) {
+        Ok(true) => Ok(()),
+        Ok(false) => Err(Repr::Busy(root.to_owned()).into()),
+        Err(error) => Err(InstallError::io("lock", &root.join(PROCESS_LOCK), error)),
     }
-}
-
-/// Completes a written-down change, and removes what is left of one that was not.
-fn recover(handle: &Dir, root: &Path, steps: &mut StepObserver) -> Result<(), InstallError> {
-    let failed = |error| InstallError::io("complete a change of", root, error);
-    if let Some(journal) = read_journal(handle, root)? {
-        journal
-            .perform(handle, CHANGE, &mut || steps.step())
-            .map_err(failed)?;
-    }
-    steps.step();
-    remove_tree(handle, CHANGE).map_err(failed)
-}
-
-fn read_journal(handle: &Dir, root: &Path) -> Result<Option<Journal>, InstallError> {
-    Journal::read(handle, CHANGE).map_err(|error| match error.kind() {
-        ErrorKind::InvalidData => Repr::ForeignChange {
-            path: root.join(CHANGE),
-            problem: "its journal is not one of this version",
-        }
-        .into(),
-        _ => InstallError::io("complete a change of", root, error),
-    })
 }
 
 /// Removes a directory with everything in it, if it exists.
@@ -485,25 +409,4 @@ fn remove_tree(handle: &Dir, path: &str) -> io::Result<()> {
         Err(error) if error.kind() == ErrorKind::NotFound => Ok(()),
         result => result,
     }
-}
-
-/// Writes a new file and makes sure that it is on disk.
-fn write_file(handle: &Dir, path: &str, text: &str) -> io::Result<cap_std::fs::File> {
-    let mut options = OpenOptions::new();
-    options.write(true).create(true).truncate(true);
-    let mut file = handle.open_with(path, &options)?;
-    io::Write::write_all(&mut file, text.as_bytes())?;
-    file.sync_all()?;
-    Ok(file)
-}
-
-/// Writes everything of the file system of a file to disk: one call for all files of a change.
-#[cfg(target_os = "linux")]
-fn sync_all(file: &cap_std::fs::File) -> io::Result<()> {
-    rustix::fs::syncfs(file).map_err(io::Error::from)
-}
-
-#[cfg(not(target_os = "linux"))]
-fn sync_all(_file: &cap_std::fs::File) -> io::Result<()> {
-    Ok(())
 }

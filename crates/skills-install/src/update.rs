@@ -150,7 +150,6 @@ impl Store {
                 }),
             }
         }
-        self.start_sync(&plan);
         plan.changes.sort_by(|a, b| a.name().cmp(b.name()));
         plan.failures.sort_by(|a, b| a.names.cmp(&b.names));
         Ok(plan)

@@ -94,15 +94,13 @@ fn a_locked_skill_that_is_missing_is_listed_and_explained() {
     assert_eq!(trusted(&fixture, &["list"]).stderr, "");
 }
 
-/// Updates the skills, and stops after the first one was replaced.
+/// Updates the skills, and stops when the lock file was replaced.
 fn interrupt_update(fixture: &Fixture) {
     let root = installed(fixture, "");
-    let journal = root.join(".skills-install/change/journal");
-    let mut steps = 0;
+    let lock_file = root.join("skills.lock");
+    let before = fs::read(&lock_file).unwrap();
     let observer = move || {
-        steps += usize::from(journal.exists());
-        // Set aside, renamed, and then the next one.
-        assert!(steps < 3, "interrupted");
+        assert_eq!(fs::read(&lock_file).unwrap(), before, "interrupted");
     };
     let update = || {
         let mut store = Store::open_with_observer(&root, Box::new(observer)).unwrap();
