@@ -235,6 +235,15 @@ impl InstallError {
         .into()
     }
 
+    pub(crate) fn conflict(name: &str, problem: &str, help: &'static str) -> Self {
+        Repr::Conflict {
+            name: name.to_owned(),
+            problem: problem.to_owned(),
+            help,
+        }
+        .into()
+    }
+
     /// Returns the class of the error.
     #[must_use]
     pub fn kind(&self) -> InstallErrorKind {

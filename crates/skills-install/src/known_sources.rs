@@ -4,8 +4,8 @@ use serde::{Deserialize, Serialize};
 use skills_signature::is_same_signer;
 
 use crate::LockedSkill;
+use crate::TrustChange;
 use crate::error::{InstallError, Repr};
-use crate::plan::TrustChange;
 use crate::signature::UNSIGNED;
 
 /// Version of the text; a newer one is not replaced.

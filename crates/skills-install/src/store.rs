@@ -11,14 +11,17 @@ use std::time::Duration;
 
 use cap_std::ambient_authority;
 use cap_std::fs::{Dir, OpenOptions};
-use skills_discovery::{INSTALL_DIRECTORY, LOCK_FILE};
+use skills_discovery::{DigestCache, INSTALL_DIRECTORY, LOCK_FILE, SkillFiles, parallel_map};
 use skills_store::lock_with_timeout;
 
 use self::change::Change;
 use crate::error::{InstallError, Repr};
+use crate::installed::Installed;
 use crate::private_directory::PrivateDirectory;
 use crate::signature::UNSIGNED;
-use crate::{Action, Fetcher, KnownSources, LockFile, LockedSkill, Plan, SourceSpec};
+use crate::{
+    Action, Fetcher, KnownSources, LocalEdits, LockFile, LockedSkill, Plan, SkillChange, SourceSpec,
+};
 
 /// Directory of fetched files.
 const SCRATCH: &str = ".skills-install/scratch";
@@ -173,6 +176,81 @@ impl Store {
         self
     }
 
+    /// Performs a plan: all of it or nothing.
+    ///
+    /// # Errors
+    /// Fails if files cannot be written, or an installed skill changed since the plan was made.
+    pub fn apply(&mut self, plan: Plan) -> Result<(), InstallError> {
+        let replaces = |action| matches!(action, Action::Add | Action::Update | Action::Restore);
+        let replaced: Vec<&SkillChange> = plan
+            .changes
+            .iter()
+            .filter(|change| replaces(change.action))
+            .collect();
+        let checked = parallel_map(&replaced, |change| self.check_unchanged(change));
+        checked.into_iter().collect::<Result<(), _>>()?;
+        let mut lock_file = self.lock_file().clone();
+        let mut install = Vec::new();
+        for change in plan.changes {
+            if change.action == Action::KeepEdited {
+                continue;
+            }
+            if replaces(change.action) {
+                install.push((change.name, change.staged));
+            }
+            lock_file.insert(change.locked);
+        }
+        if install.is_empty() && lock_file == *self.lock_file() {
+            return Ok(());
+        }
+        self.change(lock_file, &install, &[])
+    }
+
+    /// Fails if the files of a change, or those that it replaces, are not those that were planned.
+    fn check_unchanged(&self, change: &SkillChange) -> Result<(), InstallError> {
+        // Edits that were made while a person was asked are not lost.
+        if self.installed(&change.name) != change.installed {
+            return Err(InstallError::conflict(
+                &change.name,
+                "the installed files changed after they were compared",
+                "run the command again",
+            ));
+        }
+        // What was shown is what is installed.
+        let files = SkillFiles::open_directory(&change.staged);
+        let digest = files.and_then(|files| files.digest(&mut DigestCache::default()));
+        if digest.ok() != Some(change.locked.content) {
+            return Err(InstallError::conflict(
+                &change.name,
+                "its files changed after they were checked",
+                "run the command again",
+            ));
+        }
+        Ok(())
+    }
+
+    /// Removes locked skills and their entries: all of them or none.
+    ///
+    /// # Errors
+    /// Fails if one is not locked, or was edited and `edits` is not [`LocalEdits::Theirs`].
+    pub fn remove(&mut self, names: &[String], edits: LocalEdits) -> Result<(), InstallError> {
+        let mut lock_file: LockFile = self.lock_file().clone();
+        for name in names {
+            let locked = self.locked(name)?;
+            let installed = self.installed(name);
+            let is_edited = installed != Installed::Missing && !installed.is(locked);
+            if is_edited && edits != LocalEdits::Theirs {
+                return Err(InstallError::conflict(
+                    name,
+                    "it was edited since it was installed",
+                    "pass `--theirs` to lose the edits",
+                ));
+            }
+            lock_file.remove(name);
+        }
+        self.change(lock_file, &[], names)
+    }
+
     /// Adds the sources and signers of skills to those that are remembered: of a plan before it is
     /// applied. What is restored or stays edited adds nothing.
     pub fn remember_plan(&self, plan: &Plan, known: &mut KnownSources) {
@@ -225,6 +303,15 @@ impl Store {
             locked.signer() != UNSIGNED && self.identity_of(locked) == source
         };
         locked.any(is_signed) || self.known_sources.has_signer(&source)
+    }
+
+    pub(crate) fn locked(&self, name: &str) -> Result<&LockedSkill, InstallError> {
+        let locked = self.lock_file().skills().get(name);
+        locked.ok_or_else(|| Repr::NotLocked(name.to_owned()).into())
+    }
+
+    pub(crate) fn installed(&self, name: &str) -> Installed {
+        Installed::read(&self.root().join(name))
     }
 
     pub(crate) fn known(&self) -> &KnownSources {
@@ -311,12 +398,12 @@ impl Store {
         };
         // Edits that were made while a person was asked are not lost.
         if LockFile::read_from(handle, &self.root)? != self.lock_file {
-            return Err(Repr::Conflict {
-                name: LOCK_FILE.to_owned(),
-                problem: "the lock file changed after it was read".to_owned(),
-                help: "run the command again",
-            }
-            .into());
+            let problem = "the lock file changed after it was read";
+            return Err(InstallError::conflict(
+                LOCK_FILE,
+                problem,
+                "run the command again",
+            ));
         }
         let text = lock_file.render()?;
         let staged = install.iter().map(|(name, staged)| {

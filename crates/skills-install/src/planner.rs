@@ -1,13 +1,17 @@
-//! Plans to update many skills, with one fetch for each source.
+//! Plans to install, update and restore skills, with one fetch for each source.
 
-use std::collections::HashSet;
+use std::collections::{BTreeMap, HashSet};
 use std::path::Path;
 
-use crate::capabilities::ToolWords;
+use skills_discovery::{SkillFiles, fold_case, parallel_map};
+
+use crate::capabilities::{Capabilities, Difference, ToolWords};
 use crate::error::{InstallError, Repr};
 use crate::find_skills::Wanted;
-use crate::plan::{SkillChange, UpdateFailure};
-use crate::{Fetcher, LocalEdits, Plan, SourceSpec, Store, TreePath};
+use crate::plan::{SkillChange, UpdateFailure, action};
+use crate::staged_skill::StagedSkill;
+use crate::trust_change::trust_changes;
+use crate::{Action, Fetcher, LocalEdits, LockedSkill, Plan, Source, SourceSpec, Store, TreePath};
 
 /// Locked skills of one version of one source.
 struct Group {
@@ -42,6 +46,32 @@ enum Position {
 }
 
 impl Store {
+    /// Fetches a source and plans to install its skills: those with the given names, or all if there
+    /// are none. `words` translates entries of `allowed-tools` to words of policies.
+    ///
+    /// # Errors
+    /// Fails if the source cannot be fetched, a skill is not valid or unsafe, or something else is at
+    /// its place.
+    pub fn plan_add(
+        &mut self,
+        fetcher: &Fetcher,
+        spec: &SourceSpec,
+        names: &[String],
+        edits: LocalEdits,
+        words: ToolWords<'_>,
+    ) -> Result<Plan, InstallError> {
+        let scratch = self.scratch()?;
+        let fetcher = self.fetcher_for(fetcher, spec);
+        let fetched = fetcher.fetch(spec, Wanted::Names(names), words, &scratch)?;
+        let changes = self.plan_staged(&fetched.skills, edits, words).into_iter();
+        let mut changes: Vec<SkillChange> = changes.collect::<Result<_, _>>()?;
+        changes.sort_by(|a, b| a.name.cmp(&b.name));
+        Ok(Plan {
+            changes,
+            failures: Vec::new(),
+        })
+    }
+
     /// Fetches the sources of locked skills again and plans to replace them: those with the given
     /// names, or all if there are none. Each source is fetched once for all of its skills, except those in
     /// the directory of another one.
@@ -193,6 +223,106 @@ impl Store {
         });
         Ok(changes.chain(rejected).collect())
     }
+
+    /// Compares staged skills with those that are installed, on several threads.
+    pub(crate) fn plan_staged(
+        &self,
+        skills: &[StagedSkill],
+        edits: LocalEdits,
+        words: ToolWords<'_>,
+    ) -> Vec<Result<SkillChange, InstallError>> {
+        let entries = FoldedNames::new(self.entry_names());
+        parallel_map(skills, |skill| {
+            if let Some(other) = entries.confusable(&skill.name) {
+                let problem = format!("some file systems confuse it with `{other}`");
+                let help = "rename or remove the other one";
+                return Err(InstallError::conflict(&skill.name, &problem, help));
+            }
+            self.plan_skill(skill, edits, words)
+        })
+    }
+
+    fn plan_skill(
+        &self,
+        skill: &StagedSkill,
+        edits: LocalEdits,
+        words: ToolWords<'_>,
+    ) -> Result<SkillChange, InstallError> {
+        let name = skill.name.clone();
+        let (files, bytes) = skill.capabilities.size();
+        let locked = LockedSkill {
+            name: name.clone(),
+            source: self.recorded_source(skill.source.clone()),
+            revision: skill.revision.clone(),
+            committed: skill.committed,
+            tag: skill.is_tag,
+            content: skill.content,
+            files,
+            bytes,
+            executable: skill.capabilities.executables(),
+            license: skill.capabilities.license().map(str::to_owned),
+            asks: skill.capabilities.asks().map(str::to_owned).collect(),
+            signer: skill.signer.clone(),
+        };
+        let old = self.lock_file().skills().get(&name);
+        let at_place = self.installed(&name);
+        let action = action(&at_place, old, &locked, edits)?;
+        let invalid = |source| Repr::Invalid {
+            path: name.clone(),
+            source,
+        };
+        let new_files = SkillFiles::open_directory(&skill.directory).map_err(invalid)?;
+        // An edited or broken installation is compared as far as it can be read.
+        let installed = SkillFiles::open_directory(&self.root().join(&name)).ok();
+        let installed = installed
+            .filter(|_| old.is_some() || action == Action::Update)
+            .and_then(|files| Some((Capabilities::read(&files, words).ok()?, files)));
+        let installed = installed
+            .as_ref()
+            .map(|(capabilities, files)| (capabilities, files));
+        Ok(SkillChange {
+            difference: Difference::new(installed, &skill.capabilities, &new_files),
+            // What stays as it is has the source and signer that it had.
+            trust_changes: match old {
+                _ if action == Action::KeepEdited => Vec::new(),
+                Some(old) => trust_changes(old, &locked, self.root()),
+                None => {
+                    let source = self.identity_of(&locked);
+                    self.known().trust_changes(&locked, source)
+                }
+            },
+            moved_from: old
+                .filter(|old| action == Action::Keep && old.source != locked.source)
+                // It is a changed source, and its text may contain a password.
+                .filter(|old| !matches!(old.source.source(), Source::Unusable { .. }))
+                .map(|old| old.source.clone()),
+            name,
+            action,
+            locked,
+            staged: skill.directory.clone(),
+            files: skill.capabilities.paths(),
+            installed: at_place,
+        })
+    }
+}
+
+/// Names of directory entries, by their form that some file systems compare.
+struct FoldedNames(BTreeMap<String, Vec<String>>);
+
+impl FoldedNames {
+    fn new(names: impl Iterator<Item = String>) -> Self {
+        let mut folded: BTreeMap<String, Vec<String>> = BTreeMap::new();
+        for name in names {
+            folded.entry(fold_case(&name)).or_default().push(name);
+        }
+        Self(folded)
+    }
+
+    /// Returns the entry whose name some file systems confuse with `name`, other than itself.
+    fn confusable(&self, name: &str) -> Option<&String> {
+        let entries = self.0.get(&fold_case(name))?;
+        entries.iter().find(|other| *other != name)
+    }
 }
 
 /// Groups skills by their source and version. A skill in the directory of another one is in another
@@ -223,30 +353,4 @@ fn groups(mut sources: Vec<(String, SourceSpec)>) -> Vec<Group> {
     }
     groups.iter_mut().for_each(|group| group.skills.sort());
     groups
-}
-
-impl Plan {
-    /// Adds a change, unless another source has a skill of the same name.
-    fn insert(&mut self, change: Result<SkillChange, UpdateFailure>) {
-        let change = match change {
-            Ok(change) => change,
-            Err(failure) => return self.failures.push(failure),
-        };
-        let name = change.name();
-        let other = self.changes.iter().find(|other| other.name() == name);
-        match other {
-            None => self.changes.push(change),
-            Some(other) => {
-                let paths = [other, &change].map(|change| change.locked().source().to_string());
-                let error = Repr::SameName {
-                    name: name.to_owned(),
-                    paths: paths.into(),
-                };
-                self.failures.push(UpdateFailure {
-                    names: vec![name.to_owned()],
-                    error: error.into(),
-                });
-            }
-        }
-    }
 }
