@@ -11,8 +11,8 @@ use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 
 use anyhow::Context;
-use skills_runtime::ScratchDir;
 use skills_runtime::discovery::project_directories;
+use skills_runtime::memory_scratch_parent;
 
 /// Entries that mark a directory as the root of a project.
 const PROJECT_MARKERS: [&str; 1] = [".git"];
@@ -78,7 +78,7 @@ impl Environment {
     pub(crate) fn memory_directory(&self) -> Option<&'static Path> {
         match self.variable("TMPDIR") {
             Some(_) => None,
-            None => ScratchDir::memory_parent(),
+            None => memory_scratch_parent(),
         }
     }
 

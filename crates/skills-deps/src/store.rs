@@ -10,12 +10,14 @@
 
 use std::fs::{self, File};
 use std::io::{self, Read};
-use std::os::unix::fs::symlink;
+use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
 use sha2::{Digest, Sha256};
+use skills_store::PrivateDir;
+use tempfile::TempDir;
 
 use crate::environment::{Environment, RECORD_FILE};
 use crate::error::SetupError;
@@ -36,6 +38,7 @@ const IMAGES: &str = "images";
 const LOCKS: &str = "locks";
 const CACHE: &str = "cache";
 const WORK: &str = "work";
+const WORK_PREFIX: &str = "work-";
 /// How often the use of an environment is recorded.
 const USE_INTERVAL: Duration = Duration::from_secs(3_600);
 /// How often a process that waits for another one tries again.
@@ -144,7 +147,7 @@ impl Store {
             return Ok(plan);
         }
         let _end = context.report_end();
-        let work = WorkDir::new(&self.directory.join(WORK))?;
+        let work = self.work_dir()?;
         let cache = self.cache(context)?;
         let plan = context.plan(project, work.path(), cache.path()).await?;
         create_dir(&self.directory.join(PLANS))?;
@@ -171,7 +174,7 @@ impl Store {
     /// # Errors
     /// Fails if the interpreter cannot be started.
     pub async fn ask_image(&self, image: &str, context: &SetupContext) -> Result<(), SetupError> {
-        let work = WorkDir::new(&self.directory.join(WORK))?;
+        let work = self.work_dir()?;
         let cache = self.cache(context)?;
         let report = context.list_python(work.path(), cache.path()).await?;
         create_dir(&self.directory.join(IMAGES))?;
@@ -216,7 +219,7 @@ impl Store {
             return Ok(environment);
         }
         self.remove_interrupted(key);
-        let build = WorkDir::named(&self.directory.join(BUILDS), key.as_str())?;
+        let build = self.build_dir(key)?;
         let cache = self.cache(context)?;
         context
             .install(project, plan, build.path(), cache.path())
@@ -230,7 +233,7 @@ impl Store {
     }
 
     /// Makes a finished build the environment of a key.
-    fn publish(&self, key: &EnvironmentKey, build: WorkDir) -> Result<(), SetupError> {
+    fn publish(&self, key: &EnvironmentKey, build: TempDir) -> Result<(), SetupError> {
         let name = build.path().file_name().unwrap_or_default();
         let link = self.directory.join(BUILDS).join(format!("{key}.link"));
         let _ = fs::remove_file(&link);
@@ -239,7 +242,7 @@ impl Store {
         symlink(target, &link)
             .and_then(|()| fs::rename(&link, &published))
             .map_err(|error| cannot("publish", &published, &error))?;
-        build.keep();
+        let _ = build.keep();
         Ok(())
     }
 
@@ -348,17 +351,35 @@ impl Store {
             }
         }
         let work = self.directory.join(WORK);
-        for name in list(&work) {
-            removed += usize::from(WorkDir::remove_abandoned(&work.join(name)));
-        }
+        // There is none before the first setup.
+        removed += PrivateDir::sweep_now(&work, WORK_PREFIX).unwrap_or_default();
         Ok(removed)
+    }
+
+    /// Creates a directory for one step of a setup.
+    fn work_dir(&self) -> Result<PrivateDir, SetupError> {
+        let parent = self.directory.join(WORK);
+        create_dir(&parent)?;
+        PrivateDir::create(&parent, WORK_PREFIX).map_err(|error| cannot("create", &parent, &error))
+    }
+
+    /// Creates a directory for the build of a key, which is locked.
+    fn build_dir(&self, key: &EnvironmentKey) -> Result<TempDir, SetupError> {
+        let parent = self.directory.join(BUILDS);
+        create_dir(&parent)?;
+        let prefix = format!("{key}-");
+        let created = tempfile::Builder::new()
+            .prefix(&prefix)
+            .permissions(fs::Permissions::from_mode(0o700))
+            .tempdir_in(&parent);
+        created.map_err(|error| cannot("create", &parent, &error))
     }
 
     /// Returns the cache of the package managers. Code that builds a package could change files in
     /// it, so that such a setup gets one of its own.
     fn cache(&self, context: &SetupContext) -> Result<CacheDir, SetupError> {
         if context.allows_builds {
-            return Ok(CacheDir::Private(WorkDir::new(&self.directory.join(WORK))?));
+            return Ok(CacheDir::Private(self.work_dir()?));
         }
         let directory = self.directory.join(CACHE);
         create_dir(&directory)?;
@@ -396,17 +417,9 @@ impl Store {
     }
 }
 
-/// A directory that is removed when it is dropped, unless it is kept.
-struct WorkDir {
-    path: PathBuf,
-    is_kept: bool,
-    /// Locked while the process is alive.
-    _lock: File,
-}
-
 enum CacheDir {
     Shared(PathBuf),
-    Private(WorkDir),
+    Private(PrivateDir),
 }
 
 impl CacheDir {
@@ -414,84 +427,6 @@ impl CacheDir {
         match self {
             Self::Shared(path) => path,
             Self::Private(directory) => directory.path(),
-        }
-    }
-}
-
-impl WorkDir {
-    fn new(parent: &Path) -> Result<Self, SetupError> {
-        Self::named(parent, "work")
-    }
-
-    /// Creates a directory with a random end of its name.
-    fn named(parent: &Path, name: &str) -> Result<Self, SetupError> {
-        Self::create(parent, name, &mut |_| {})
-    }
-
-    /// Creates and locks a directory. A collection removes directories that are not locked, also a
-    /// new one, so this tries again until the locked directory still has its name.
-    ///
-    /// `before_lock` gets the path before each step that follows the creation.
-    fn create(
-        parent: &Path,
-        name: &str,
-        before_lock: &mut dyn FnMut(&Path),
-    ) -> Result<Self, SetupError> {
-        create_dir(parent)?;
-        loop {
-            let mut random = [0; 8];
-            getrandom::fill(&mut random)
-                .map_err(|error| SetupError::store(format!("no random numbers: {error}")))?;
-            let path = parent.join(format!("{name}-{}", hex::encode(random)));
-            create_dir(&path)?;
-            before_lock(&path);
-            let lock = match open(&path) {
-                Ok(lock) => lock,
-                Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
-                Err(error) => return Err(cannot("open", &path, &error)),
-            };
-            before_lock(&path);
-            match lock.try_lock() {
-                Ok(()) if is_same_file(&lock, &path) => {
-                    return Ok(Self {
-                        path,
-                        is_kept: false,
-                        _lock: lock,
-                    });
-                }
-                // A collection removed it, or is about to.
-                Ok(()) | Err(fs::TryLockError::WouldBlock) => {}
-                Err(fs::TryLockError::Error(error)) => return Err(cannot("lock", &path, &error)),
-            }
-        }
-    }
-
-    fn path(&self) -> &Path {
-        &self.path
-    }
-
-    fn keep(mut self) {
-        self.is_kept = true;
-    }
-
-    /// Removes a directory whose process was killed.
-    fn remove_abandoned(path: &Path) -> bool {
-        let Ok(directory) = open(path) else {
-            return false;
-        };
-        // Locked until it is removed, so that its creator does not use it.
-        let is_abandoned = directory.try_lock().is_ok() && is_same_file(&directory, path);
-        if is_abandoned {
-            remove(path);
-        }
-        is_abandoned
-    }
-}
-
-impl Drop for WorkDir {
-    fn drop(&mut self) {
-        if !self.is_kept {
-            remove(&self.path);
         }
     }
 }
@@ -511,34 +446,17 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_collection_removes_no_directory_of_a_setup_that_starts() {
+    fn a_collection_removes_no_directory_of_a_running_setup() {
         let directory = tempfile::tempdir().unwrap();
         let store = Store::new(directory.path());
-        let parent = directory.path().join(WORK);
-        // Before the directory is opened, before it is locked, and while the collection has it.
-        for removed_at in 0..2 {
-            let mut calls = 0;
-            let work = WorkDir::create(&parent, "work", &mut |_| {
-                if calls == removed_at {
-                    assert_eq!(store.collect_interrupted().unwrap(), 1);
-                }
-                calls += 1;
-            });
-            let work = work.unwrap();
-            assert_eq!(calls, removed_at + 3, "it was created again");
-            fs::write(work.path().join("request.json"), "{}").unwrap();
-            assert_eq!(store.collect_interrupted().unwrap(), 0);
-            assert!(work.path().join("request.json").exists());
-        }
-        let mut held = None;
-        let work = WorkDir::create(&parent, "work", &mut |path| {
-            if held.is_none() {
-                let directory = open(path).unwrap();
-                directory.try_lock().unwrap();
-                held = Some((path.to_owned(), directory));
-            }
-        });
-        assert_ne!(work.unwrap().path(), held.unwrap().0);
+        assert_eq!(store.collect_interrupted().unwrap(), 0);
+        let left = directory.path().join(WORK).join("work-aaaaaaaaaaaa.tmp");
+        create_dir(&left).unwrap();
+        assert_eq!(store.collect_interrupted().unwrap(), 1);
+        assert!(!left.exists());
+        let work = store.work_dir().unwrap();
+        assert_eq!(store.collect_interrupted().unwrap(), 0);
+        assert!(work.path().exists());
     }
 
     #[test]
@@ -546,7 +464,7 @@ mod tests {
         let directory = tempfile::tempdir().unwrap();
         let store = Store::new(directory.path());
         let key = EnvironmentKey::parse(&"a".repeat(32)).unwrap();
-        let build = WorkDir::named(&directory.path().join(BUILDS), key.as_str()).unwrap();
+        let build = store.build_dir(&key).unwrap();
         let record = serde_json::to_string(&Plan::empty()).unwrap();
         write_file(&build.path().join(RECORD_FILE), &record).unwrap();
         store.publish(&key, build).unwrap();

@@ -4,10 +4,10 @@
 //! ```text
 //! Job --ProgramFinder--> ResolvedProgram --backend--> restricted process
 //!                                                           |
-//!             SupervisedOutput <--supervise-----------------+--> ScratchDir, measured by QuotaMonitor
+//!             SupervisedOutput <--supervise-----------------+--> scratch directory, measured by QuotaMonitor
 //! ```
 //!
-//! - [`ScratchDir`] is the private temporary directory of a run.
+//! - [`SCRATCH_PREFIX`] names the private temporary directories of runs.
 //! - `ProtectedEntries` finds protected paths in writable directories, and what a run changed of them.
 //!   On Unix.
 //! - `KeyFiles` finds files in granted directories that may hold keys. On Unix.
@@ -20,11 +20,10 @@
 //! must never depend on a backend, and must not know what a skill is.
 //!
 //! ```
-//! use skills_process::{QuotaMonitor, ScratchDir};
+//! use skills_process::QuotaMonitor;
 //! use skills_sandbox::Quota;
 //!
-//! # let parent = tempfile::tempdir()?;
-//! let scratch = ScratchDir::new(parent.path())?;
+//! let scratch = tempfile::tempdir()?;
 //! let monitor = QuotaMonitor::open(&[Quota::new(scratch.path(), 1 << 20)])?;
 //! std::fs::write(scratch.path().join("a"), "temporary")?;
 //! assert!(monitor.measure().is_ok());
@@ -60,7 +59,7 @@ pub use key_files::{KeyFile, KeyFiles, KeySearchLimit, holds_key_by_content};
 #[cfg(unix)]
 pub use protected_entries::{ProtectedChanges, ProtectedEntries, SearchLimit};
 pub use quota_monitor::QuotaMonitor;
-pub use scratch_dir::ScratchDir;
+pub use scratch_dir::{SCRATCH_PREFIX, memory_scratch_parent};
 #[cfg(all(
     target_os = "linux",
     any(target_arch = "x86_64", target_arch = "aarch64")

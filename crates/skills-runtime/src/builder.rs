@@ -195,7 +195,7 @@ impl Builder {
 
     /// Sets a directory in memory for private copies of skills whose files have at most 1 MiB, which
     /// are created faster there, such as
-    /// [`ScratchDir::memory_parent`](crate::ScratchDir::memory_parent). Larger copies, those for
+    /// [`memory_scratch_parent`](crate::memory_scratch_parent). Larger copies, those for
     /// which it has no space, and those for containers are in the [scratch
     /// directory](Self::scratch_directory). For processes that end soon: up to 64 copies stay in
     /// memory, and a system may empty such a directory when a user logs out. Default: none.

@@ -50,8 +50,9 @@ use std::time::Duration;
 use skills_audit::{ContentHash, Disposition};
 use skills_library::{Library, OnMissing, find_entry};
 use skills_policy::{Authorization, Grants, PermissionManager, Policy};
-use skills_process::ScratchDir;
+use skills_process::SCRATCH_PREFIX;
 use skills_sandbox::{EnforcementReport, Job, Preparation, RunOutput, Sandbox, SandboxError};
+use skills_store::PrivateDir;
 use tokio::sync::Semaphore;
 
 use crate::error::{Repr, RuntimeError};
@@ -330,7 +331,8 @@ impl Executor {
     /// The first run of a process does the same. A server calls it when it starts, since its first
     /// run may be far away.
     pub fn sweep_scratch_directory(&self) {
-        self.copy_directories().for_each(ScratchDir::sweep);
+        self.copy_directories()
+            .for_each(|parent| PrivateDir::sweep(parent, SCRATCH_PREFIX));
     }
 
     /// Returns the directories that are hidden from programs

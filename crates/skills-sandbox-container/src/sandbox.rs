@@ -8,11 +8,12 @@ use std::time::{Duration, Instant};
 
 use skills_egress::{Connector, HostConnector, Proxy, ProxyLog, SystemConnector};
 use skills_policy::{Grants, NetworkGrant};
-use skills_process::{KeyFiles, ProtectedEntries, QuotaMonitor, ScratchDir};
+use skills_process::{KeyFiles, ProtectedEntries, QuotaMonitor, SCRATCH_PREFIX};
 use skills_sandbox::{
     CapturedOutput, EnforcementReport, Job, Refusals, RunFuture, RunOutput, Sandbox, SandboxError,
     Termination, wait_cancelled,
 };
+use skills_store::PrivateDir;
 use tokio::net::TcpListener;
 use tokio::sync::OnceCell;
 use tokio::time::timeout;
@@ -88,7 +89,7 @@ struct MountedDirectories {
     unreadable: Unreadable,
     /// The one with the programs of [`launcher`].
     launcher: PathBuf,
-    _parent: ScratchDir,
+    _parent: PrivateDir,
 }
 
 /// A run whose program can be started.
@@ -295,7 +296,8 @@ impl ContainerSandbox {
         wanted: &WantedProgram,
     ) -> Result<(KeptContainer, String), SandboxError> {
         let sources = MountSources::identify(&plan.container.mounts)?;
-        let input = ScratchDir::new(&self.scratch_parent).map_err(input_error)?;
+        let input =
+            PrivateDir::create(&self.scratch_parent, SCRATCH_PREFIX).map_err(input_error)?;
         let input_path = input.path().canonicalize().map_err(input_error)?;
         let container = Container::create(&engine.client, &plan.container, &input_path).await?;
         let executable =
@@ -397,7 +399,7 @@ impl Unreadable {
 
 impl MountedDirectories {
     fn new(parent: &Path) -> std::io::Result<Self> {
-        let parent = ScratchDir::new(parent)?;
+        let parent = PrivateDir::create(parent, SCRATCH_PREFIX)?;
         // Mounts of paths with symlinks are rejected.
         let root = parent.path().canonicalize()?;
         let (empty, programs) = (root.join("empty"), root.join("launcher"));

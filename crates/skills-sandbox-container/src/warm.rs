@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use bollard::Docker;
 use bollard::query_parameters::ListContainersOptionsBuilder;
-use skills_process::ScratchDir;
+use skills_store::PrivateDir;
 use tokio::time::Instant;
 
 use crate::container::{RunningContainer, remove};
@@ -29,7 +29,7 @@ pub(crate) struct KeptContainer {
     /// What was mounted when it was created.
     pub(crate) sources: MountSources,
     /// The directory with the input, which the launcher opens.
-    pub(crate) input: ScratchDir,
+    pub(crate) input: PrivateDir,
     /// When its first process ends.
     pub(crate) ends_at: Instant,
 }

@@ -13,8 +13,9 @@ use skills_egress::{Connector, HostConnector, Proxy, ProxyLog, SystemConnector};
 use skills_policy::{Grants, NetworkGrant, SpawnGrant};
 use skills_process::ProgramFinder;
 use skills_process::{Bounds, SupervisedOutput, supervise};
-use skills_process::{QuotaMonitor, ScratchDir};
+use skills_process::{QuotaMonitor, SCRATCH_PREFIX};
 use skills_sandbox::{EnforcementReport, Job, RunFuture, RunOutput, Sandbox, SandboxError};
+use skills_store::PrivateDir;
 use tokio::time::error::Elapsed;
 use tokio::time::timeout;
 
@@ -97,7 +98,7 @@ struct StartedRun<'a> {
     plan: Plan,
     quotas: Arc<QuotaMonitor>,
     child: SpawnedChild,
-    scratch: Option<ScratchDir>,
+    scratch: Option<PrivateDir>,
     cgroup: Option<Cgroup>,
     /// Whether processes of the run could survive a killed host process without the watchdog.
     needs_watchdog: bool,
@@ -393,7 +394,7 @@ impl LinuxSandbox {
         &self,
         job: &Job,
         assumed: Assumption,
-        scratch: Option<&ScratchDir>,
+        scratch: Option<&PrivateDir>,
     ) -> Result<Plan, SandboxError> {
         let context = PlanContext {
             isolation: assumed.isolation,
@@ -415,11 +416,11 @@ impl LinuxSandbox {
     fn create_scratch(
         &self,
         isolation: IsolationLevel,
-    ) -> Result<Option<ScratchDir>, SandboxError> {
+    ) -> Result<Option<PrivateDir>, SandboxError> {
         match isolation {
             IsolationLevel::Namespaces => Ok(None),
             IsolationLevel::Landlock | IsolationLevel::None => {
-                ScratchDir::new(&self.scratch_parent)
+                PrivateDir::create(&self.scratch_parent, SCRATCH_PREFIX)
                     .map(Some)
                     .map_err(|error| SandboxError::setup("creating a scratch directory", error))
             }
@@ -486,7 +487,7 @@ fn tcp_listener(socket: OwnedFd) -> io::Result<tokio::net::TcpListener> {
 async fn clean_up(
     report: EnforcementReport,
     cgroup: Option<Cgroup>,
-    scratch: Option<ScratchDir>,
+    scratch: Option<PrivateDir>,
 ) -> EnforcementReport {
     let report = match cgroup {
         Some(cgroup) => report.cleanup_of("control-group", cgroup.remove().await),

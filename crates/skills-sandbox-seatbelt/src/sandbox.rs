@@ -11,11 +11,12 @@ use skills_egress::{Connector, HostConnector, Proxy, ProxyLog, ProxySummary, Sys
 use skills_policy::{Grants, NetworkGrant as Granted};
 use skills_process::{Bounds, KeyFiles, SpawnedGroup, SupervisedOutput, supervise};
 use skills_process::{ProgramFinder, ProtectedEntries, SearchLimit};
-use skills_process::{QuotaMonitor, ScratchDir};
+use skills_process::{QuotaMonitor, SCRATCH_PREFIX};
 use skills_sandbox::{
     EnforcementReport, Job, Quota, Refusals, RunFuture, RunOutput, Sandbox, SandboxError,
     Termination,
 };
+use skills_store::PrivateDir;
 use tempfile::NamedTempFile;
 use tokio::net::TcpListener;
 use tokio::process::Command;
@@ -163,8 +164,8 @@ impl SeatbeltSandbox {
     }
 
     /// Creates the scratch directory, and returns it with its path without symlinks.
-    fn create_scratch(&self) -> Result<(ScratchDir, PathBuf), SandboxError> {
-        let scratch = ScratchDir::new(&self.scratch_parent)
+    fn create_scratch(&self) -> Result<(PrivateDir, PathBuf), SandboxError> {
+        let scratch = PrivateDir::create(&self.scratch_parent, SCRATCH_PREFIX)
             .map_err(|error| SandboxError::setup("creating the scratch directory", error))?;
         // The temporary directory of macOS is behind a symlink (`/var`).
         let path = scratch

@@ -5,8 +5,8 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use skills_policy::ResourceLimits;
-use skills_process::ScratchDir;
 use skills_sandbox::{CancellationToken, HostConnections, Refusals, Termination};
+use skills_store::PrivateDir;
 use tokio::time::timeout_at;
 use wasmtime::{PoolConcurrencyLimitError, Store, UpdateDeadline};
 
@@ -39,7 +39,7 @@ pub(crate) struct RunControl<'a> {
 /// The result of a run, with its resource use.
 pub(crate) struct FinishedRun {
     pub(crate) termination: Termination,
-    pub(crate) scratch: Option<ScratchDir>,
+    pub(crate) scratch: Option<PrivateDir>,
     /// If the system reports it.
     pub(crate) cpu_time: Option<Duration>,
     pub(crate) peak_bytes: usize,

@@ -7,11 +7,11 @@ use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 
 use skills_policy::{Grants, NetworkGrant, ResourceLimits};
-use skills_process::ScratchDir;
 use skills_sandbox::{
     CapturedOutput, EnforcementReport, Evidence, Job, Preparation, PrepareFuture, Program, Refusal,
     Refusals, RefusedOperation, RunFuture, RunOutput, Sandbox, SandboxError, Termination,
 };
+use skills_store::PrivateDir;
 use tokio::sync::SemaphorePermit;
 use tokio::time::timeout_at;
 
@@ -440,6 +440,6 @@ fn compile_refusal(limits: Option<&ResourceLimits>) -> Refusals {
 }
 
 /// Removes the files of a program, which may be many, on a blocking thread.
-async fn remove_scratch(private: ScratchDir) -> std::io::Result<()> {
+async fn remove_scratch(private: PrivateDir) -> std::io::Result<()> {
     skills_threads::run_blocking_or_here(move || private.remove()).await?
 }

@@ -7,8 +7,8 @@ use std::sync::Arc;
 use skills_egress::ProxySummary;
 #[cfg(feature = "http")]
 use skills_policy::NetworkGrant;
-use skills_process::ScratchDir;
 use skills_sandbox::{CapturedOutput, Job, OutputCopy, Refusals, SandboxError};
+use skills_store::PrivateDir;
 use wasmtime::component::ResourceTable;
 use wasmtime_wasi::p2::pipe::MemoryInputPipe;
 use wasmtime_wasi::{WasiCtx, WasiCtxView, WasiView};
@@ -135,7 +135,7 @@ impl StoreState {
     }
 
     /// Takes the scratch directory, if the run used it.
-    pub(crate) fn take_scratch(&mut self) -> Option<ScratchDir> {
+    pub(crate) fn take_scratch(&mut self) -> Option<PrivateDir> {
         self.preopens.take_scratch()
     }
 

@@ -36,5 +36,5 @@ pub mod trusted_file;
 
 pub use file_lock::lock_with_timeout;
 pub use locations::locations;
-pub use private_dir::create_private_dir;
+pub use private_dir::{PrivateDir, create_private_dir};
 pub use replace_file::{FileMode, replace_file};

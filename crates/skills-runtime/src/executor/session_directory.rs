@@ -3,8 +3,9 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use skills_process::ScratchDir;
+use skills_process::SCRATCH_PREFIX;
 use skills_sandbox::SandboxError;
+use skills_store::PrivateDir;
 
 use crate::RuntimeError;
 
@@ -16,13 +17,13 @@ use crate::RuntimeError;
 #[derive(Debug, Clone)]
 pub struct SessionDirectory {
     path: PathBuf,
-    _scratch: Arc<ScratchDir>,
+    _scratch: Arc<PrivateDir>,
 }
 
 impl SessionDirectory {
     pub(crate) fn new(parent: &Path) -> Result<Self, RuntimeError> {
         let failed = |error| SandboxError::setup("creating a session directory", error);
-        let scratch = ScratchDir::new(parent).map_err(failed)?;
+        let scratch = PrivateDir::create(parent, SCRATCH_PREFIX).map_err(failed)?;
         Ok(Self {
             // Grants have canonical paths, and the parent can be a symlink, as `/tmp` is on macOS.
             path: scratch.path().canonicalize().map_err(failed)?,

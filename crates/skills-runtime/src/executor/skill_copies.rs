@@ -6,8 +6,9 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use skills_discovery::{DiscoveryError, SkillFiles};
 use skills_library::ContentDigests;
-use skills_process::ScratchDir;
+use skills_process::SCRATCH_PREFIX;
 use skills_sandbox::SandboxError;
+use skills_store::PrivateDir;
 
 use crate::RuntimeError;
 
@@ -54,7 +55,7 @@ impl CopyDirectories {
 #[derive(Debug)]
 pub(crate) struct SkillCopy {
     pub(crate) digest: String,
-    directory: Option<(PathBuf, ScratchDir)>,
+    directory: Option<(PathBuf, PrivateDir)>,
     is_in_memory: bool,
     /// Size of the copy in bytes.
     bytes: u64,
@@ -160,7 +161,7 @@ impl SkillCopyCache {
         parent: &Path,
         max_bytes: u64,
     ) -> std::io::Result<SkillCopy> {
-        let scratch = ScratchDir::new(parent)?;
+        let scratch = PrivateDir::create(parent, SCRATCH_PREFIX)?;
         let path = scratch.path().canonicalize()?;
         let (digest, bytes) = files
             .copy_to(&path, max_bytes, &mut self.digests.lock())

@@ -7,8 +7,9 @@ use std::path::{Path, PathBuf};
 use cap_std::ambient_authority;
 use cap_std::fs::{Dir, Metadata, OpenOptions};
 use skills_discovery::FileStamp;
-use skills_process::ScratchDir;
+use skills_process::SCRATCH_PREFIX;
 use skills_sandbox::SandboxError;
+use skills_store::PrivateDir;
 
 use crate::redaction::Redactor;
 use crate::{InputFile, OutputFile, OutputFiles, Workspace};
@@ -25,7 +26,7 @@ const MAX_CONTENT_BYTES: u64 = 32 << 20;
 /// A workspace during a run.
 pub(crate) struct ActiveWorkspace {
     path: PathBuf,
-    scratch: Option<ScratchDir>,
+    scratch: Option<PrivateDir>,
     initial: BTreeMap<PathBuf, FileStamp>,
     /// The entries before the run that are neither files nor directories.
     initial_special: BTreeSet<(PathBuf, &'static str)>,
@@ -40,7 +41,7 @@ impl ActiveWorkspace {
             Workspace::Session(directory) => (directory.path().to_owned(), None),
             Workspace::Private(files) => {
                 let failed = |error| SandboxError::setup("creating a private workspace", error);
-                let private = ScratchDir::new(scratch).map_err(failed)?;
+                let private = PrivateDir::create(scratch, SCRATCH_PREFIX).map_err(failed)?;
                 // Canonical, like all paths in grants.
                 let path = private.path().canonicalize().map_err(failed)?;
                 write_input_files(&path, files).map_err(failed)?;

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use skills_process::ScratchDir;
+use skills_process::SCRATCH_PREFIX;
 
 use super::protected::case_insensitive;
 use super::{FILE_PREFIX, allow};
@@ -97,7 +97,7 @@ pub(super) fn library_rules() -> [Rule; 2] {
 /// later.
 pub(super) fn temporary_rules() -> [Rule; 2] {
     let both = || vec![Operation::FileRead, Operation::FileWrite];
-    let others = temporary_filter(ScratchDir::PREFIX);
+    let others = temporary_filter(SCRATCH_PREFIX);
     [
         Rule::Allow(both(), subpaths(&TEMPORARY_DIRECTORIES)),
         // The scratch directories of other runs may be here.

@@ -8,8 +8,9 @@ use std::sync::{Arc, OnceLock};
 use cap_primitives::ambient_authority;
 use cap_primitives::fs::open_ambient_dir;
 use skills_policy::{Access, Grants};
-use skills_process::ScratchDir;
+use skills_process::SCRATCH_PREFIX;
 use skills_sandbox::{Refusals, SandboxError};
+use skills_store::PrivateDir;
 use wasmtime_wasi::filesystem::Dir;
 use wasmtime_wasi::{FsPerms, OpenMode};
 
@@ -25,7 +26,7 @@ pub(crate) struct Preopens {
     granted: Vec<(Dir, String)>,
     /// Represents the scratch directory until it is created.
     scratch_placeholder: Dir,
-    scratch: Option<(ScratchDir, Dir)>,
+    scratch: Option<(PrivateDir, Dir)>,
     scratch_parent: Arc<Path>,
     pub(super) protected: ProtectedPaths,
     pub(super) quota: Arc<WriteQuota>,
@@ -103,7 +104,7 @@ impl Preopens {
         if let Some((_, dir)) = &self.scratch {
             return Ok(dir.clone());
         }
-        let scratch = ScratchDir::new(&self.scratch_parent)?;
+        let scratch = PrivateDir::create(&self.scratch_parent, SCRATCH_PREFIX)?;
         let dir = open_directory(
             open_ambient_dir(scratch.path(), ambient_authority())?,
             Access::ReadWrite,
@@ -114,7 +115,7 @@ impl Preopens {
     }
 
     /// Takes the scratch directory, if it was created.
-    pub(crate) fn take_scratch(&mut self) -> Option<ScratchDir> {
+    pub(crate) fn take_scratch(&mut self) -> Option<PrivateDir> {
         self.scratch.take().map(|(scratch, _)| scratch)
     }
 }
@@ -165,7 +166,7 @@ fn create_placeholder(parent: &Path) -> io::Result<Dir> {
     if let Some(dir) = REMOVED.get() {
         return Ok(dir.clone());
     }
-    let scratch = ScratchDir::new(parent)?;
+    let scratch = PrivateDir::create(parent, SCRATCH_PREFIX)?;
     let dir = open_directory(
         open_ambient_dir(scratch.path(), ambient_authority())?,
         Access::ReadOnly,

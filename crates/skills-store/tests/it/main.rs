@@ -13,4 +13,6 @@ mod private_dir;
 #[cfg(unix)]
 mod replace_file;
 #[cfg(unix)]
+mod temporary_dir;
+#[cfg(unix)]
 mod trusted_file;

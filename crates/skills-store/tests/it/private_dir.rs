@@ -4,7 +4,7 @@ use std::fs::{self, Permissions};
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 
-use skills_store::create_private_dir;
+use skills_store::{PrivateDir, create_private_dir};
 
 fn mode(path: &Path) -> u32 {
     path.metadata().unwrap().permissions().mode() & 0o777
@@ -25,4 +25,16 @@ fn a_private_directory_is_created_with_its_parents() {
     assert_eq!(mode(&existing), 0o755);
     fs::write(directory.path().join("file"), "").unwrap();
     create_private_dir(&directory.path().join("file/a")).unwrap_err();
+}
+
+#[test]
+fn a_temporary_directory_is_private_and_removed() {
+    let parent = tempfile::tempdir().unwrap();
+    let created = PrivateDir::create(parent.path(), "skills-test-").unwrap();
+    let path = created.path().to_owned();
+    assert_eq!(mode(&path), 0o700);
+    fs::create_dir(path.join("below")).unwrap();
+    drop(created);
+    assert!(!path.exists());
+    assert!(PrivateDir::create(&path, "skills-test-").is_err());
 }

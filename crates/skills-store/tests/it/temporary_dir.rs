@@ -1,9 +1,4 @@
-//! Scratch directories of dead processes.
-#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
-#![expect(
-    clippy::disallowed_methods,
-    reason = "starts another process, to be killed"
-)]
+//! Temporary directories of dead processes.
 
 use std::fs::{self, DirBuilder};
 use std::io::{BufRead, BufReader, Write};
@@ -12,9 +7,10 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
-use skills_process::ScratchDir;
+use skills_store::PrivateDir;
 
 const PARENT: &str = "SKILLS_TEST_SCRATCH_PARENT";
+const PREFIX: &str = "skills-test-";
 
 /// The process of the tests below: it creates a scratch directory, prints its path, and waits to be
 /// killed. In any other run of the tests it does nothing.
@@ -23,7 +19,7 @@ fn a_process_that_will_be_killed() {
     let Some(parent) = std::env::var_os(PARENT) else {
         return;
     };
-    let scratch = ScratchDir::new(Path::new(&parent)).unwrap();
+    let scratch = PrivateDir::create(Path::new(&parent), PREFIX).unwrap();
     fs::create_dir_all(scratch.path().join("deep/er")).unwrap();
     fs::write(scratch.path().join("deep/er/file"), "content").unwrap();
     // Bypasses the output capture of tests.
@@ -34,7 +30,7 @@ fn a_process_that_will_be_killed() {
 fn start(parent: &Path) -> (Child, PathBuf) {
     let mut command = Command::new(std::env::current_exe().unwrap());
     command
-        .args(["--exact", "scratch::a_process_that_will_be_killed"])
+        .args(["--exact", "temporary_dir::a_process_that_will_be_killed"])
         .env(PARENT, parent);
     let mut child = command
         .stdout(Stdio::null())
@@ -68,14 +64,14 @@ fn only_directories_of_dead_processes_are_removed() {
     let (mut alive, used) = start(parent);
     killed.kill().unwrap();
     killed.wait().unwrap();
-    let planted = parent.join("skills-run-aaaaaaaaaaaa.tmp");
+    let planted = parent.join("skills-test-aaaaaaaaaaaa.tmp");
     symlink(elsewhere.path(), &planted).unwrap();
     // Names that are not created here, and a file with one that is.
     let others = [
-        "skills-run-writer",
-        "skills-run-aaaaaaaaaaaa",
-        "skills-run-aaaaaaa-aaaa.tmp",
-        "skills-run-bbbbbbbbbbbbb.tmp",
+        "skills-test-writer",
+        "skills-test-aaaaaaaaaaaa",
+        "skills-test-aaaaaaa-aaaa.tmp",
+        "skills-test-bbbbbbbbbbbbb.tmp",
         "skill-presentation.tmp",
     ]
     .map(|name| parent.join(name));
@@ -83,13 +79,13 @@ fn only_directories_of_dead_processes_are_removed() {
         .iter()
         .for_each(|other| DirBuilder::new().mode(0o700).create(other).unwrap());
     // A name that is created here, with a mode that is not.
-    let open = parent.join("skills-run-dddddddddddd.tmp");
+    let open = parent.join("skills-test-dddddddddddd.tmp");
     DirBuilder::new().mode(0o755).create(&open).unwrap();
     fs::set_permissions(&open, fs::Permissions::from_mode(0o755)).unwrap();
-    let file = parent.join("skills-run-cccccccccccc.tmp");
+    let file = parent.join("skills-test-cccccccccccc.tmp");
     fs::write(&file, "").unwrap();
 
-    let own = ScratchDir::new(parent).unwrap();
+    let own = PrivateDir::create(parent, PREFIX).unwrap();
     assert!(is_gone_soon(&left));
     // Directories are removed one at a time, so what still exists now is kept.
     assert!(own.path().exists() && used.join("deep/er/file").exists());
@@ -107,7 +103,7 @@ fn a_sweep_needs_no_directory_of_its_own() {
     let (mut alive, used) = start(parent.path());
     killed.kill().unwrap();
     killed.wait().unwrap();
-    ScratchDir::sweep(parent.path());
+    PrivateDir::sweep(parent.path(), PREFIX);
     assert!(is_gone_soon(&left));
     assert!(used.join("deep/er/file").exists());
     alive.kill().unwrap();
