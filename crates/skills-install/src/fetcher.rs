@@ -162,7 +162,7 @@ impl Fetcher {
     ) -> Result<Fetched, InstallError> {
         let _end = self.progress.end_on_drop();
         self.check_source(spec)?;
-        let mut origin = self.open(spec, wanted, scratch)?;
+        let mut origin = self.open(spec, scratch)?;
         let files = origin.skill_files();
         let from = Opened {
             origin: origin.as_mut(),
@@ -362,12 +362,7 @@ impl Fetcher {
         self.signatures.check_signer(&skill.name, signer)
     }
 
-    fn open(
-        &self,
-        spec: &SourceSpec,
-        wanted: Wanted<'_>,
-        scratch: &Path,
-    ) -> Result<Box<dyn Origin>, InstallError> {
+    fn open(&self, spec: &SourceSpec, scratch: &Path) -> Result<Box<dyn Origin>, InstallError> {
         Ok(match spec.source() {
             Source::Unusable { error, .. } => return Err(error.clone().into()),
             Source::Directory(path) if path.join("oci-layout").is_file() => Box::new(
@@ -402,12 +397,10 @@ impl Fetcher {
             }
             Source::Git(url) => {
                 let git = self.git.clone().progress(self.progress.clone());
-                let (reference, extent) = (spec.reference(), wanted.extent(spec));
                 Box::new(Repository::fetch(
                     &git,
                     url,
-                    reference,
-                    extent,
+                    spec.reference(),
                     &self.limits,
                 )?)
             }

@@ -3,11 +3,7 @@
 use std::collections::{BTreeMap, HashSet};
 
 use crate::error::{InstallError, Repr};
-use crate::origin::Extent;
 use crate::{SourceSpec, TreePath};
-
-/// The number of skills from which on all files of a source are fetched at once.
-const MANY_SKILLS: usize = 32;
 
 /// Which skills of a source are wanted.
 #[derive(Debug, Clone, Copy)]
@@ -18,21 +14,6 @@ pub(crate) enum Wanted<'a> {
     At(&'a [(String, TreePath)]),
     /// Those with these names, each somewhere at or below its directory.
     Below(&'a [(String, TreePath)]),
-}
-
-impl Wanted<'_> {
-    /// Returns how much of a source the skills probably are.
-    pub(crate) fn extent(self, spec: &SourceSpec) -> Extent {
-        let is_whole = match self {
-            Self::Names(names) => names.is_empty() && spec.path().is_root(),
-            Self::At(skills) | Self::Below(skills) => skills.len() >= MANY_SKILLS,
-        };
-        if is_whole {
-            Extent::Whole
-        } else {
-            Extent::Part
-        }
-    }
 }
 
 /// Skills of a source that are not used, and why.

@@ -23,7 +23,7 @@ use crate::staged_tree::StagedTree;
 pub(crate) use archive::Archive;
 pub(crate) use clawhub::ClawHubSkill;
 pub(crate) use directory::Directory;
-pub(crate) use git::{Extent, Repository};
+pub(crate) use git::Repository;
 pub use git_command::GitOptions;
 pub(crate) use git_command::{Credential, GitCredentials};
 pub(crate) use mcp::McpServer;

@@ -12,13 +12,13 @@ use std::time::Duration;
 use cap_std::ambient_authority;
 use cap_std::fs::{Dir, OpenOptions};
 use skills_discovery::{DigestCache, INSTALL_DIRECTORY, LOCK_FILE, SkillFiles, parallel_map};
-use skills_store::lock_with_timeout;
+use skills_store::{PrivateDir, lock_with_timeout};
 
 use self::change::Change;
 use crate::error::{InstallError, Repr};
 use crate::installed::Installed;
-use crate::private_directory::PrivateDirectory;
 use crate::signature::UNSIGNED;
+use crate::temporary_dir::temporary_dir;
 use crate::{
     Action, Fetcher, KnownSources, LocalEdits, LockFile, LockedSkill, Plan, SkillChange, SourceSpec,
 };
@@ -67,7 +67,7 @@ enum Access {
     ReadOnly {
         /// `None` if there is no such directory.
         handle: Option<Dir>,
-        scratch: PrivateDirectory,
+        scratch: PrivateDir,
     },
 }
 
@@ -153,7 +153,7 @@ impl Store {
             known_sources: KnownSources::default(),
             access: Access::ReadOnly {
                 handle,
-                scratch: PrivateDirectory::create(Some(temp_dir))?,
+                scratch: temporary_dir(temp_dir)?,
             },
             steps: StepObserver::default(),
         })

@@ -3,14 +3,12 @@
 //! A checkout would apply filters and attributes of the repository and create its symlinks. Here
 //! names come from `ls-tree` and content from `cat-file`, so git writes none of its files.
 //!
-//! If all of a repository is wanted, one fetch gets names and contents, up to a few megabytes. A
-//! larger repository, and one of which a part is wanted, is fetched in two steps: names first, then
-//! the contents of the wanted files.
+//! It is fetched in two steps: names first, then the contents of the wanted files.
 
 use std::collections::{BTreeMap, HashSet};
 use std::io::{self, BufRead, BufReader, Read};
 
-use super::git_command::{GitOptions, GitRepository, Received, Running};
+use super::git_command::{GitOptions, GitRepository, Running};
 use super::{Origin, WantedPaths, skill_files};
 use crate::error::{InstallError, Refusal};
 use crate::staged_tree::{StagedTree, check_entries};
@@ -18,28 +16,18 @@ use crate::{FetchLimits, TreePath};
 
 /// Maximum length of a listed name with its object, in bytes.
 const MAX_RECORD_BYTES: u64 = 1 << 16;
-/// The part of the limit of bytes that is spent to fetch all contents at once: 16 MiB by default.
-const WHOLE_SHARE: u64 = 32;
 /// The local name of the fetched commit.
 const TARGET: &str = "refs/skills/target";
+/// How a fetch starts that gets no content but what is asked for.
+const FETCH: [&str; 4] = ["fetch", "--quiet", "--no-tags", "--filter=blob:none"];
 
-/// How much of a source is wanted.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Extent {
-    /// Most of its files.
-    Whole,
-    /// Some of its files.
-    Part,
-}
-
-/// One commit of a repository, with its names; contents are fetched at once or when they are wanted.
+/// One commit of a repository, with its names; contents are fetched when they are wanted.
 pub(crate) struct Repository {
     git: GitRepository,
     url: String,
     commit: String,
     committed: Option<i64>,
     is_tag: bool,
-    fetched: Extent,
     entries: BTreeMap<TreePath, TreeEntry>,
     refused: Vec<(Vec<u8>, Refusal)>,
     limits: FetchLimits,
@@ -57,13 +45,11 @@ enum TreeEntryKind {
 }
 
 impl Repository {
-    /// Fetches the trees of one commit, and with [`Extent::Whole`] also its files, if they are not
-    /// large.
+    /// Fetches the trees of one commit.
     pub(crate) fn fetch(
         options: &GitOptions,
         url: &str,
         reference: Option<&str>,
-        extent: Extent,
         limits: &FetchLimits,
     ) -> Result<Self, InstallError> {
         let options = if crate::source::is_local_git(url) {
@@ -71,9 +57,11 @@ impl Repository {
         } else {
             options.clone()
         };
-        let mut git = GitRepository::create(&options, url, limits)?;
+        let git = GitRepository::create(&options, url, limits)?;
+        git.init()?;
         let refspec = format!("+{}:{TARGET}", reference.unwrap_or("HEAD"));
-        let fetched = fetch_commit(&mut git, &refspec, extent, limits)?;
+        let fetch = [&FETCH[..], &["--depth=1", "origin", &refspec]].concat();
+        git.run(&fetch, Vec::new())?;
         let is_tag = git.has_fetched_tag();
         // Commands for users would show what their configuration adds, such as signatures.
         let newest = ["rev-list", "--max-count=1", "--timestamp", TARGET];
@@ -88,7 +76,6 @@ impl Repository {
             commit: commit.to_owned(),
             committed: time.parse().ok(),
             is_tag,
-            fetched,
             entries: BTreeMap::new(),
             refused: Vec::new(),
             limits: limits.clone(),
@@ -162,9 +149,6 @@ impl Repository {
 
     /// Fetches the objects that are missing, all at once.
     fn fetch_objects(&self, objects: &[String]) -> Result<(), InstallError> {
-        if self.fetched == Extent::Whole {
-            return Ok(());
-        }
         // The only command that names missing objects without fetching them one by one.
         let command = ["rev-list", "--objects", "--missing=print", &self.commit];
         let mut listing = BufReader::new(self.git.start(&command, Vec::new())?);
@@ -193,18 +177,10 @@ impl Repository {
         if missing.is_empty() {
             return Ok(());
         }
-        let fetch = [
-            "-c",
-            "fetch.negotiationAlgorithm=noop",
-            "fetch",
-            "--quiet",
-            "--no-tags",
-            "--no-write-fetch-head",
-            "--filter=blob:none",
-            "--stdin",
-            "origin",
-        ];
-        self.git.run_limited(&fetch, missing.into_bytes())
+        let options = ["-c", "fetch.negotiationAlgorithm=noop"];
+        let source = ["--no-write-fetch-head", "--stdin", "origin"];
+        let fetch = [&options[..], &FETCH, &source].concat();
+        self.git.run(&fetch, missing.into_bytes())
     }
 }
 
@@ -283,28 +259,6 @@ impl Origin for Repository {
     fn is_tag(&self) -> bool {
         self.is_tag
     }
-}
-
-/// Fetches the trees of a commit, and returns whether its files were fetched, too.
-fn fetch_commit(
-    git: &mut GitRepository,
-    refspec: &str,
-    extent: Extent,
-    limits: &FetchLimits,
-) -> Result<Extent, InstallError> {
-    let fetch = ["fetch", "--quiet", "--no-tags", "--depth=1"];
-    if extent == Extent::Whole {
-        let command = [&fetch[..], &["origin", refspec]].concat();
-        let max_bytes = limits.max_archive_bytes / WHOLE_SHARE;
-        match git.run_up_to(&command, Vec::new(), max_bytes)? {
-            Received::All => return Ok(Extent::Whole),
-            // The wanted files may be small nevertheless.
-            Received::TooMuch => git.restart()?,
-        }
-    }
-    let command = [&fetch[..], &["--filter=blob:none", "origin", refspec]].concat();
-    git.run_limited(&command, Vec::new())?;
-    Ok(Extent::Part)
 }
 
 fn listed_twice(path: &[u8]) -> InstallError {

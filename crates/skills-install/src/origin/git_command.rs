@@ -7,20 +7,20 @@
 mod credentials;
 
 use std::ffi::OsString;
-use std::fs;
 use std::io::{self, Cursor, Read, Write};
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
+use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError, SyncSender};
 use std::time::{Duration, Instant};
 
+use skills_store::PrivateDir;
 use skills_threads::ThreadError;
 
 pub(crate) use self::credentials::{Credential, GitCredentials};
 use crate::FetchLimits;
 use crate::error::{InstallError, Repr};
-use crate::private_directory::PrivateDirectory;
 use crate::progress::Progress;
+use crate::temporary_dir::temporary_dir;
 
 /// The time between two checks of a running command: at first, and at most.
 const FIRST_POLL_INTERVAL: Duration = Duration::from_millis(1);
@@ -35,7 +35,7 @@ const MAX_OUTPUT_BYTES: u64 = 1 << 20;
 const CHUNK_BYTES: usize = 1 << 16;
 const MAX_CHUNKS: usize = 4;
 /// Variables that point git to another repository, or add configuration of a caller.
-const REMOVED_VARIABLES: [&str; 12] = [
+const REMOVED_VARIABLES: [&str; 14] = [
     "GIT_DIR",
     "GIT_WORK_TREE",
     "GIT_INDEX_FILE",
@@ -48,10 +48,12 @@ const REMOVED_VARIABLES: [&str; 12] = [
     "GIT_TEMPLATE_DIR",
     "GIT_CONFIG_PARAMETERS",
     "GIT_EXTERNAL_DIFF",
+    "GIT_DEFAULT_HASH",
+    "GIT_DEFAULT_REF_FORMAT",
 ];
 /// Configuration that turns off everything that starts a program, except for credentials, proxies
 /// and SSH, which the user has configured.
-const CONFIG: [&str; 15] = [
+const CONFIG: [&str; 18] = [
     "core.hooksPath=/dev/null",
     "core.fsmonitor=false",
     "core.alternateRefsCommand=",
@@ -70,10 +72,10 @@ const CONFIG: [&str; 15] = [
     "maintenance.auto=false",
     "protocol.version=2",
     "advice.detachedHead=false",
+    "init.defaultBranch=main",
+    "init.defaultObjectFormat=sha1",
+    "init.defaultRefFormat=files",
 ];
-
-/// The configuration of an empty repository.
-const REPOSITORY_CONFIG: &str = "[core]\n\trepositoryformatversion = 0\n\tbare = true\n";
 
 /// How git is started.
 #[derive(Debug, Clone)]
@@ -81,7 +83,7 @@ pub struct GitOptions {
     program: PathBuf,
     allowed_protocols: Vec<&'static str>,
     progress: Progress,
-    temp_dir: Option<PathBuf>,
+    temp_dir: PathBuf,
 }
 
 impl GitOptions {
@@ -92,14 +94,14 @@ impl GitOptions {
             program: program.into(),
             allowed_protocols: vec!["https", "ssh"],
             progress: Progress::default(),
-            temp_dir: None,
+            temp_dir: std::env::temp_dir(),
         }
     }
 
     /// Keeps repositories in a directory, instead of with the temporary files of the system.
     #[must_use]
     pub fn temp_dir(mut self, directory: impl Into<PathBuf>) -> Self {
-        self.temp_dir = Some(directory.into());
+        self.temp_dir = directory.into();
         self
     }
 
@@ -123,73 +125,34 @@ impl GitOptions {
     }
 }
 
-/// A bare repository of this program, with one remote.
+/// The directory of a bare repository of this program, with one remote.
 ///
 /// It is in a private directory: who can write its configuration can name programs that git starts.
 pub(super) struct GitRepository {
     options: GitOptions,
-    directory: PrivateDirectory,
-    /// The directories of fetches that were stopped, which count as received.
-    stopped: Vec<PrivateDirectory>,
+    directory: PrivateDir,
     url: String,
     limits: FetchLimits,
 }
 
-/// How much a fetch has received.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Received {
-    /// Everything.
-    All,
-    /// More than was allowed, so that git was stopped.
-    TooMuch,
-}
-
-/// How a command has ended.
-enum Ended {
-    Successfully,
-    WithError,
-    /// It was not waited for: the repository has too many bytes.
-    TooMuch,
-}
-
 impl GitRepository {
-    /// Creates the repository.
+    /// Creates the directory, which is no repository before [`init`](Self::init).
     pub(super) fn create(
         options: &GitOptions,
         url: &str,
         limits: &FetchLimits,
     ) -> Result<Self, InstallError> {
-        let repository = Self {
+        Ok(Self {
             options: options.clone(),
-            directory: PrivateDirectory::create(options.temp_dir.as_deref())?,
-            stopped: Vec::new(),
+            directory: temporary_dir(&options.temp_dir)?,
             url: url.to_owned(),
             limits: limits.clone(),
-        };
-        repository.init()?;
-        Ok(repository)
+        })
     }
 
-    /// Creates what `git init --bare` creates, without starting git.
-    fn init(&self) -> Result<(), InstallError> {
-        let directory = self.directory.path();
-        let create = || {
-            for name in ["objects", "objects/pack", "refs"] {
-                fs::create_dir(directory.join(name))?;
-            }
-            fs::write(directory.join("HEAD"), "ref: refs/heads/main\n")?;
-            fs::write(directory.join("config"), REPOSITORY_CONFIG)
-        };
-        create().map_err(|error| InstallError::io("create a repository in", directory, error))
-    }
-
-    /// Starts again with an empty repository, after a fetch was stopped: its directory has locks, and
-    /// children of git may still write to it.
-    pub(super) fn restart(&mut self) -> Result<(), InstallError> {
-        let directory = PrivateDirectory::create(self.options.temp_dir.as_deref())?;
-        self.stopped
-            .push(std::mem::replace(&mut self.directory, directory));
-        self.init()
+    /// Makes it an empty repository.
+    pub(super) fn init(&self) -> Result<(), InstallError> {
+        self.run(&["init", "--quiet", "--bare", "--template="], Vec::new())
     }
 
     /// Returns true if the last fetch got a tag.
@@ -204,24 +167,7 @@ impl GitRepository {
     }
 
     /// Runs git until it ends, with limits of time and of the size of the repository.
-    pub(super) fn run_limited(
-        &self,
-        arguments: &[&str],
-        input: Vec<u8>,
-    ) -> Result<(), InstallError> {
-        match self.run_up_to(arguments, input, self.limits.max_archive_bytes)? {
-            Received::All => Ok(()),
-            Received::TooMuch => Err(self.too_large()),
-        }
-    }
-
-    /// Runs git until it ends, or until the repository has more than `max_bytes`.
-    pub(super) fn run_up_to(
-        &self,
-        arguments: &[&str],
-        input: Vec<u8>,
-        max_bytes: u64,
-    ) -> Result<Received, InstallError> {
+    pub(super) fn run(&self, arguments: &[&str], input: Vec<u8>) -> Result<(), InstallError> {
         let mut child = self
             .command(arguments)
             .stdin(Stdio::piped())
@@ -232,49 +178,44 @@ impl GitRepository {
         let (stdin, stderr) = (child.stdin.take(), child.stderr.take());
         let started = start_writing(stdin, input).and_then(|()| start_reading(stderr));
         let message = started.map_err(|error| self.without_thread(&mut child, error))?;
-        let ended = self.wait(&mut child, max_bytes);
-        if !matches!(ended, Ok(Ended::Successfully | Ended::WithError)) {
+        let status = self.wait(&mut child);
+        if status.is_err() {
             // It may have ended in the meantime.
             let _ = child.kill();
             let _ = child.wait();
         }
-        match ended? {
-            Ended::Successfully => Ok(Received::All),
-            Ended::TooMuch => Ok(Received::TooMuch),
-            Ended::WithError => Err(self.failure(&message.text())),
+        self.check_status(status?, &message)
+    }
+
+    fn check_status(&self, status: ExitStatus, message: &Message) -> Result<(), InstallError> {
+        if status.success() {
+            Ok(())
+        } else {
+            Err(self.failure(&message.text()))
         }
     }
 
-    fn wait(&self, child: &mut Child, max_bytes: u64) -> Result<Ended, InstallError> {
+    fn wait(&self, child: &mut Child) -> Result<ExitStatus, InstallError> {
         let deadline = Instant::now() + self.limits.timeout;
         let mut interval = FIRST_POLL_INTERVAL;
         loop {
             let status = child.try_wait();
             let status = status
                 .map_err(|error| InstallError::io("wait for", &self.options.program, error))?;
-            match status {
-                Some(status) if status.success() => return Ok(Ended::Successfully),
-                Some(_) => return Ok(Ended::WithError),
-                None => {}
+            if let Some(status) = status {
+                return Ok(status);
             }
             if Instant::now() >= deadline {
                 return Err(self.timed_out());
             }
-            let received = self.received_bytes();
+            let received = pack_bytes(self.directory.path());
             self.options.progress.received(&self.url, received);
-            if received > max_bytes {
-                return Ok(Ended::TooMuch);
+            if received > self.limits.max_archive_bytes {
+                return Err(self.too_large());
             }
             std::thread::sleep(interval);
             interval = (interval * 2).min(MAX_POLL_INTERVAL);
         }
-    }
-
-    fn received_bytes(&self) -> u64 {
-        let directories = self.stopped.iter().chain([&self.directory]);
-        directories
-            .map(|directory| pack_bytes(directory.path()))
-            .sum()
     }
 
     fn too_large(&self) -> InstallError {
@@ -456,13 +397,8 @@ pub(super) struct Running<'a> {
 impl Running<'_> {
     /// Waits for the end, after all output was read.
     pub(super) fn finish(mut self) -> Result<(), InstallError> {
-        let max_bytes = self.repository.limits.max_archive_bytes;
-        match self.repository.wait(&mut self.child, max_bytes)? {
-            Ended::Successfully => return Ok(()),
-            Ended::TooMuch => return Err(self.repository.too_large()),
-            Ended::WithError => {}
-        }
-        Err(self.repository.failure(&self.message.text()))
+        let status = self.repository.wait(&mut self.child)?;
+        self.repository.check_status(status, &self.message)
     }
 }
 

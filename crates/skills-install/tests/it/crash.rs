@@ -109,7 +109,7 @@ fn a_process_killed_at_any_step_leaves_the_old_or_the_new_state() {
 
 /// Kills the child at the first step at which `is_reached` is true.
 fn kill_when(fixture: &Fixture, is_reached: impl Fn() -> bool) {
-    for step in 0..100 {
+    let is_killed = (0..100).any(|step: usize| {
         Command::new(std::env::current_exe().unwrap())
             .args(["--exact", "crash::child_of_the_test_below", "--quiet"])
             .env(STEP, step.to_string())
@@ -117,11 +117,9 @@ fn kill_when(fixture: &Fixture, is_reached: impl Fn() -> bool) {
             .stdout(std::process::Stdio::null())
             .status()
             .unwrap();
-        if is_reached() {
-            return;
-        }
-    }
-    panic!("it was not killed there");
+        is_reached()
+    });
+    assert!(is_killed, "it was not killed there");
 }
 
 /// Returns the directory of a change that was interrupted.
