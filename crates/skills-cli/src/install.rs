@@ -14,8 +14,8 @@ mod target;
 use std::path::{Path, PathBuf};
 
 use skills_install::{
-    FetchProgress, Fetcher, GitOptions, InstallError, PrivateHost, Source, SourceRule, SourceSpec,
-    Store, WebOptions,
+    FetchProgress, Fetcher, GitOptions, InstallError, PrivateHost, SourceRule, SourceSpec, Store,
+    WebOptions,
 };
 use skills_runtime::policy::{Capability, Request};
 
@@ -97,7 +97,7 @@ pub(crate) fn parse_source(text: &str, context: &Context) -> anyhow::Result<Sour
 fn reject_ambiguous(text: &str, spec: &SourceSpec, current_dir: &Path) -> anyhow::Result<()> {
     let name = text.split('#').next().unwrap_or(text);
     let name = name.split("//").next().unwrap_or(name);
-    let is_short = matches!(spec.source(), Source::Git(_)) && !name.contains(':');
+    let is_short = spec.identity().starts_with("git:") && !name.contains(':');
     if !is_short || !current_dir.join(name).is_dir() {
         return Ok(());
     }

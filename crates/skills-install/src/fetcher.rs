@@ -1,35 +1,26 @@
 //! Fetches a source, finds its skills and stages those that are wanted.
 
 use std::collections::BTreeSet;
-use std::io::{self, Read};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use skills_discovery::{SkillFiles, parallel_map};
 use skills_signature::{Content, Signatures, Signer, TrustedSigners};
-use url::Url;
 
 use crate::capabilities::ToolWords;
 use crate::error::{InstallError, Repr};
+use crate::fetch_options::FetchOptions;
 use crate::find_skills::{Rejected, Wanted, find_at_places, find_named, no_skill};
-use crate::origin::{
-    Archive, ClawHubSkill, Directory, McpServer, OciArtifact, Origin, Packages, Repository, Site,
-};
+use crate::origin::tree::Origin;
 use crate::progress::{FetchProgress, Progress};
-use crate::signature::{self, SignatureRules};
+use crate::signature;
 use crate::staged_skill::{StagedSkill, Unchecked, check_names};
 use crate::staged_tree::StagedTree;
-use crate::web::Client;
-use crate::{FetchLimits, GitOptions, Source, SourceRule, SourceSpec, TreePath, WebOptions};
+use crate::{FetchLimits, GitOptions, SourceRule, SourceSpec, TreePath, WebOptions};
 
 /// How sources are fetched.
 #[derive(Debug, Clone)]
 pub struct Fetcher {
-    git: GitOptions,
-    web: WebOptions,
-    has_credentials: bool,
-    limits: FetchLimits,
-    signatures: SignatureRules,
-    progress: Progress,
+    options: FetchOptions,
     /// Lists of rules; a source must be allowed by one rule of each.
     sources: Vec<Vec<SourceRule>>,
 }
@@ -74,12 +65,7 @@ impl Fetcher {
     #[must_use]
     pub fn new(git: GitOptions) -> Self {
         Self {
-            git,
-            web: WebOptions::default(),
-            has_credentials: false,
-            limits: FetchLimits::default(),
-            signatures: SignatureRules::default(),
-            progress: Progress::default(),
+            options: FetchOptions::new(git),
             sources: Vec::new(),
         }
     }
@@ -87,14 +73,14 @@ impl Fetcher {
     /// Replaces how web servers are reached.
     #[must_use]
     pub fn web(mut self, web: WebOptions) -> Self {
-        self.web = web;
+        self.options.web = web;
         self
     }
 
     /// Replaces the limits.
     #[must_use]
     pub fn limits(mut self, limits: FetchLimits) -> Self {
-        self.limits = limits;
+        self.options.limits = limits;
         self
     }
 
@@ -104,7 +90,7 @@ impl Fetcher {
     /// registry also to the HTTPS server that it names for tokens. By default none are sent.
     #[must_use]
     pub fn use_git_credentials(mut self) -> Self {
-        self.has_credentials = true;
+        self.options.has_credentials = true;
         self
     }
 
@@ -115,7 +101,7 @@ impl Fetcher {
         mut self,
         report: impl Fn(FetchProgress<'_>) + Send + Sync + 'static,
     ) -> Self {
-        self.progress = Progress::new(report);
+        self.options.progress = Progress::new(report);
         self
     }
 
@@ -133,7 +119,7 @@ impl Fetcher {
     /// Refuses skills without a signature of a trusted key or identity.
     #[must_use]
     pub fn require_signature(mut self) -> Self {
-        self.signatures.is_required = true;
+        self.options.signatures.is_required = true;
         self
     }
 
@@ -141,14 +127,14 @@ impl Fetcher {
     /// lock file as unverified.
     #[must_use]
     pub fn trust(mut self, signers: TrustedSigners) -> Self {
-        self.signatures.trusted = signers;
+        self.options.signatures.trusted = signers;
         self
     }
 
     /// Expects a signature of a source that had one before.
     pub(crate) fn expect_signature(&self) -> Self {
         let mut fetcher = self.clone();
-        fetcher.signatures.is_remembered = true;
+        fetcher.options.signatures.is_remembered = true;
         fetcher
     }
 
@@ -160,9 +146,9 @@ impl Fetcher {
         words: ToolWords<'_>,
         scratch: &Path,
     ) -> Result<Fetched, InstallError> {
-        let _end = self.progress.end_on_drop();
+        let _end = self.options.progress.end_on_drop();
         self.check_source(spec)?;
-        let mut origin = self.open(spec, scratch)?;
+        let mut origin = spec.open(&self.options, scratch)?;
         let files = origin.skill_files();
         let from = Opened {
             origin: origin.as_mut(),
@@ -265,7 +251,7 @@ impl Fetcher {
         let directory = scratch.join("names");
         std::fs::create_dir(&directory)
             .map_err(|error| InstallError::io("create", &directory, error))?;
-        let mut tree = StagedTree::new(&directory, &directories, &self.limits)?;
+        let mut tree = StagedTree::new(&directory, &directories, &self.options.limits)?;
         let known: BTreeSet<&str> = directories.iter().map(TreePath::as_str).collect();
         let is_wanted = |file: &&TreePath| {
             let parent = file.parent();
@@ -303,7 +289,7 @@ impl Fetcher {
         } = from;
         std::fs::create_dir(directory)
             .map_err(|error| InstallError::io("create", directory, error))?;
-        let mut tree = StagedTree::new(directory, &directories, &self.limits)?;
+        let mut tree = StagedTree::new(directory, &directories, &self.options.limits)?;
         let signatures = signature_files(&directories, origin);
         let mut staged = directories.clone();
         staged.extend(signatures.iter().cloned());
@@ -351,103 +337,20 @@ impl Fetcher {
             Signatures::read(|extension, max_bytes| beside.read(path, extension, max_bytes))?;
         let verify_file = |signatures: &Signatures, file: &mut std::fs::File| {
             let content = Content::File(file);
-            self.signatures.verify(&skill.name, signatures, content)
+            self.options
+                .signatures
+                .verify(&skill.name, signatures, content)
         };
         let mut signer = origin.artifact_signer(path, &verify_file)?;
         if !signer.as_ref().is_some_and(Signer::is_verified) {
             let content = Content::Bytes(statement.as_bytes());
-            let other = self.signatures.verify(&skill.name, &signatures, content)?;
+            let other = self
+                .options
+                .signatures
+                .verify(&skill.name, &signatures, content)?;
             signer = Signer::stronger(other, signer);
         }
-        self.signatures.check_signer(&skill.name, signer)
-    }
-
-    fn open(&self, spec: &SourceSpec, scratch: &Path) -> Result<Box<dyn Origin>, InstallError> {
-        Ok(match spec.source() {
-            Source::Unusable { error, .. } => return Err(error.clone().into()),
-            Source::Directory(path) if path.join("oci-layout").is_file() => Box::new(
-                OciArtifact::open_layout(path, spec.reference(), &self.limits)?,
-            ),
-            Source::McpServer(url) => {
-                let (client, url) = self.client(url)?;
-                Box::new(McpServer::open(client, &url, &self.limits)?)
-            }
-            Source::OciLayout(path) => Box::new(OciArtifact::open_layout(
-                path,
-                spec.reference(),
-                &self.limits,
-            )?),
-            Source::OciRegistry(repository) => self.open_registry(repository, spec, scratch)?,
-            Source::ClawHub { registry, slug } => {
-                let (client, url) = self.client(registry)?;
-                let version = spec.reference();
-                let skill =
-                    ClawHubSkill::open(&client, &url, slug, version, scratch, &self.limits)?;
-                Box::new(skill)
-            }
-            Source::Directory(path) => Box::new(Directory::open(path, &self.limits)?),
-            Source::Packages(path) => Box::new(Packages::open(path, &self.limits)?),
-            Source::ArchiveFile(path) => {
-                let archive = Archive::open(open_file(path)?, &self.limits)?;
-                let signatures = Signatures::read(|extension, max_bytes| {
-                    read_signature(path, extension, max_bytes)
-                })?;
-                let archive = archive.with_signatures(signatures);
-                Box::new(check_digest(archive, spec)?)
-            }
-            Source::Git(url) => {
-                let git = self.git.clone().progress(self.progress.clone());
-                Box::new(Repository::fetch(
-                    &git,
-                    url,
-                    spec.reference(),
-                    &self.limits,
-                )?)
-            }
-            Source::ArchiveUrl(url) => {
-                let (client, url) = self.client(url)?;
-                let file = client.download(&url, &[], scratch)?;
-                let archive = Archive::open(file, &self.limits)?;
-                let signatures = self.signatures.download(&client, &url)?;
-                let archive = archive.with_signatures(signatures);
-                Box::new(check_digest(archive, spec)?)
-            }
-            Source::Site(url) => {
-                let (client, url) = self.client(url)?;
-                let site = Site::open(client, &url, scratch, &self.limits)?;
-                Box::new(site.with_signatures(self.signatures.clone()))
-            }
-        })
-    }
-
-    fn open_registry(
-        &self,
-        repository: &str,
-        spec: &SourceSpec,
-        scratch: &Path,
-    ) -> Result<Box<dyn Origin>, InstallError> {
-        let (host, name) = repository.split_once('/').unwrap_or((repository, ""));
-        // The registry of Docker has another address than name.
-        let host = if host == "docker.io" {
-            "registry-1.docker.io"
-        } else {
-            host
-        };
-        let scheme = self.web.scheme_for(host);
-        let (client, url) = self.client(&format!("{scheme}://{host}/"))?;
-        let reference = spec.reference();
-        let artifact =
-            OciArtifact::open_registry(client, &url, name, reference, scratch, &self.limits)?;
-        Ok(Box::new(artifact))
-    }
-
-    /// Returns a client for a source, and its parsed URL.
-    fn client(&self, url: &str) -> Result<(Client, Url), InstallError> {
-        let parsed =
-            Url::parse(url).map_err(|error| InstallError::fetch(url, error.to_string()))?;
-        let web = self.web.clone().progress(self.progress.clone());
-        let git = self.has_credentials.then(|| self.git.clone());
-        Ok((Client::new(&web, &self.limits, &parsed, git)?, parsed))
+        self.options.signatures.check_signer(&skill.name, signer)
     }
 }
 
@@ -480,65 +383,6 @@ fn signature_files(directories: &[TreePath], origin: &dyn Origin) -> BTreeSet<Tr
 /// Returns the path beside a skill directory with its name and an extension.
 fn signature_path(directory: &TreePath, extension: &str) -> Option<TreePath> {
     TreePath::new(&format!("{directory}{extension}")).ok()
-}
-
-/// Reads the signature beside an archive on disk, if there is one.
-fn read_signature(
-    archive: &Path,
-    extension: &str,
-    max_bytes: u64,
-) -> Result<Option<String>, InstallError> {
-    let mut path = archive.as_os_str().to_owned();
-    path.push(extension);
-    let path = PathBuf::from(path);
-    let failed = |error| InstallError::io("read", &path, error);
-    let file = match open_without_waiting(&path) {
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
-        file => file.map_err(failed)?,
-    };
-    if !file.metadata().map_err(failed)?.is_file() {
-        return Err(failed(io::Error::other("not a regular file")));
-    }
-    let mut bytes = Vec::new();
-    file.take(max_bytes)
-        .read_to_end(&mut bytes)
-        .map_err(failed)?;
-    Ok(Some(String::from_utf8_lossy(&bytes).into_owned()))
-}
-
-/// Opens a file beside an archive. Another user may have put a FIFO there, which would never end.
-#[expect(
-    clippy::disallowed_methods,
-    reason = "a file beside an archive that the user named is not a file of a skill"
-)]
-fn open_without_waiting(path: &Path) -> io::Result<std::fs::File> {
-    let mut options = std::fs::OpenOptions::new();
-    options.read(true);
-    #[cfg(unix)]
-    std::os::unix::fs::OpenOptionsExt::custom_flags(
-        &mut options,
-        rustix::fs::OFlags::NONBLOCK.bits().cast_signed(),
-    );
-    options.open(path)
-}
-
-#[expect(
-    clippy::disallowed_methods,
-    reason = "an archive that the user named is not a file of a skill"
-)]
-fn open_file(path: &Path) -> Result<std::fs::File, InstallError> {
-    std::fs::File::open(path).map_err(|error| InstallError::io("open", path, error))
-}
-
-fn check_digest(archive: Archive, spec: &SourceSpec) -> Result<Archive, InstallError> {
-    match spec.reference() {
-        Some(expected) if expected != archive.digest() => Err(Repr::ArchiveDigest {
-            expected: expected.to_owned(),
-            actual: archive.digest().to_owned(),
-        }
-        .into()),
-        _ => Ok(archive),
-    }
 }
 
 /// Rejects a skill that is not the wanted one: under its own name it is a new one, which takes

@@ -54,6 +54,7 @@
 
 mod capabilities;
 mod error;
+mod fetch_options;
 mod fetcher;
 mod file_digest;
 mod file_kind;
@@ -89,12 +90,12 @@ pub use foreign_lock::{ForeignSkill, parse_foreign_lock};
 pub use known_sources::KnownSources;
 pub use limits::FetchLimits;
 pub use lock_file::{LockFile, LockedSkill};
-pub use origin::GitOptions;
+pub use origin::git_command::GitOptions;
 pub use plan::{Action, LocalEdits, Plan, SkillChange, UpdateFailure};
 pub use progress::FetchProgress;
 pub use publish::WellKnownSite;
 pub use signature::statement;
-pub use source::{Source, SourceError, SourceRule, SourceSpec};
+pub use source::{SourceError, SourceRule, SourceSpec};
 pub use store::Store;
 pub use tree_path::{PathProblem, TreePath};
 pub use trust_change::TrustChange;

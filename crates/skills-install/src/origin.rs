@@ -1,124 +1,54 @@
-//! Trees of files that skills are taken from: directories, archives, repositories.
+//! The kinds of sources. Each file parses the text of its kind, names it and fetches it.
 
 mod archive;
+#[cfg(feature = "clawhub")]
 mod clawhub;
 mod directory;
 mod git;
-mod git_command;
+pub(crate) mod git_command;
+#[cfg(feature = "mcp")]
 mod mcp;
+#[cfg(feature = "oci")]
 mod oci;
+#[cfg(feature = "npm")]
 mod packages;
 mod site;
+pub(crate) mod tree;
 
-use std::collections::HashSet;
-use std::fs::File;
+use std::str::FromStr;
 
-use skills_discovery::SKILL_FILE;
-use skills_signature::{Signatures, Signer};
+use crate::source::{SourceError, SourceKind, SourceSpec, parse};
 
-use crate::TreePath;
-use crate::error::InstallError;
-use crate::staged_tree::StagedTree;
-
-pub(crate) use archive::Archive;
-pub(crate) use clawhub::ClawHubSkill;
-pub(crate) use directory::Directory;
-pub(crate) use git::Repository;
-pub use git_command::GitOptions;
-pub(crate) use git_command::{Credential, GitCredentials};
-pub(crate) use mcp::McpServer;
-pub(crate) use oci::OciArtifact;
-pub(crate) use packages::Packages;
-pub(crate) use site::Site;
 pub(crate) use site::index::{SCHEMA as INDEX_SCHEMA, is_name as is_index_name};
 
-/// Returns the signer, from the signatures and the bytes of a file.
-pub(crate) type VerifyFile<'a> =
-    &'a dyn Fn(&Signatures, &mut File) -> Result<Option<Signer>, InstallError>;
+/// All kinds. The first one wins that knows a text: those with a prefix of their own are first, and
+/// a web site is any URL that is nothing else.
+static KINDS: &[&dyn SourceKind] = &[
+    #[cfg(feature = "oci")]
+    &oci::OciRegistryKind,
+    #[cfg(feature = "oci")]
+    &oci::OciLayoutKind,
+    #[cfg(feature = "clawhub")]
+    &clawhub::ClawHubKind,
+    #[cfg(feature = "npm")]
+    &packages::NpmKind,
+    #[cfg(feature = "mcp")]
+    &mcp::McpKind,
+    &git::GitKind,
+    &archive::ArchiveKind,
+    &directory::DirectoryKind,
+    &site::SiteKind,
+];
 
-/// A tree of files that is listed first, and read only as far as it is wanted.
-pub(crate) trait Origin {
-    /// Returns the paths of the files named `SKILL.md`, sorted.
-    fn skill_files(&self) -> Vec<TreePath>;
+impl FromStr for SourceSpec {
+    type Err = SourceError;
 
-    /// Writes the files below the given directories to the tree. Directories do not overlap.
-    fn stage(
-        &mut self,
-        directories: &[TreePath],
-        tree: &mut StagedTree,
-    ) -> Result<(), InstallError>;
-
-    /// Returns what identifies this version of the skill in a directory: `git:` and a commit,
-    /// `sha256:` and the digest of an archive or file, `clawhub:` and a version; `None` if there is nothing.
-    fn revision(&self, directory: &TreePath) -> Option<String>;
-
-    /// Returns true if the version is a tag of a repository, which should never move.
-    fn is_tag(&self) -> bool {
-        false
-    }
-
-    /// Returns true if the source has a regular file at a path beside its skills, which
-    /// [`stage`](Self::stage) writes if the path is among its directories.
-    fn has_file(&self, _path: &TreePath) -> bool {
-        false
-    }
-
-    /// Returns the signer of the archive or file that a skill came from. `verify` gets its
-    /// signatures and its bytes, and is called once for each file.
-    fn artifact_signer(
-        &mut self,
-        _directory: &TreePath,
-        _verify: VerifyFile<'_>,
-    ) -> Result<Option<Signer>, InstallError> {
-        Ok(None)
-    }
-
-    /// Returns true if the source lists skills by name, so that each must have the name of its
-    /// directory.
-    fn fixes_names(&self) -> bool {
-        false
-    }
-
-    /// Returns the time of the version in seconds since 1970, if the source has one.
-    fn committed(&self) -> Option<i64> {
-        None
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        parse::parse(text, KINDS)
     }
 }
 
 /// Passes bytes to each parser of a document that servers send.
 pub(crate) fn parse_documents(bytes: &[u8]) {
-    site::parse_documents(bytes);
-    oci::parse_documents(bytes);
-    clawhub::parse_documents(bytes);
-    mcp::parse_documents(bytes);
-}
-
-/// Returns the paths of the regular files named `SKILL.md`, in the given order.
-fn skill_files<'a>(files: impl Iterator<Item = &'a TreePath>) -> Vec<TreePath> {
-    files
-        .filter(|path| path.file_name() == Some(SKILL_FILE))
-        .cloned()
-        .collect()
-}
-
-/// Directories whose files are wanted.
-struct WantedPaths<'a>(HashSet<&'a str>);
-
-impl<'a> WantedPaths<'a> {
-    fn new(directories: &'a [TreePath]) -> Self {
-        Self(directories.iter().map(TreePath::as_str).collect())
-    }
-
-    /// Returns true if a path is below one of the directories, or is one of them. The time depends
-    /// on the length of the path only: a hostile source has many of both.
-    fn contains(&self, path: &TreePath) -> bool {
-        path.ancestors().any(|ancestor| self.0.contains(ancestor))
-    }
-
-    /// Returns true if the bytes of a path that is not valid are below one of the directories.
-    fn contains_below(&self, path: &[u8]) -> bool {
-        let ends = path.iter().enumerate().filter(|(_, b)| **b == b'/');
-        let mut above = ends.filter_map(|(end, _)| std::str::from_utf8(&path[..end]).ok());
-        self.0.contains("") || above.any(|directory| self.0.contains(directory))
-    }
+    KINDS.iter().for_each(|kind| kind.parse_documents(bytes));
 }

@@ -11,7 +11,7 @@ use crate::find_skills::Wanted;
 use crate::plan::{SkillChange, UpdateFailure, action};
 use crate::staged_skill::StagedSkill;
 use crate::trust_change::trust_changes;
-use crate::{Action, Fetcher, LocalEdits, LockedSkill, Plan, Source, SourceSpec, Store, TreePath};
+use crate::{Action, Fetcher, LocalEdits, LockedSkill, Plan, SourceSpec, Store, TreePath};
 
 /// Locked skills of one version of one source.
 struct Group {
@@ -294,7 +294,7 @@ impl Store {
             moved_from: old
                 .filter(|old| action == Action::Keep && old.source != locked.source)
                 // It is a changed source, and its text may contain a password.
-                .filter(|old| !matches!(old.source.source(), Source::Unusable { .. }))
+                .filter(|old| !old.source.is_unusable())
                 .map(|old| old.source.clone()),
             name,
             action,

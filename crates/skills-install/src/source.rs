@@ -1,22 +1,23 @@
-//! Where skills come from: the grammar `SRC[#ref][//path]`.
+//! Where skills come from: the grammar `SRC[#ref][//path]`, and what a kind of source is.
 
-mod clawhub;
-mod identity;
-mod oci;
-mod parse;
-mod problem;
-mod reference;
+pub(crate) mod parse;
+pub(crate) mod problem;
+mod rule;
+pub(crate) mod text;
 
+use std::borrow::Cow;
 use std::fmt;
 use std::path::{Component, Path, PathBuf};
-use std::str::FromStr;
 
-pub use identity::SourceRule;
 pub use problem::SourceError;
+pub use rule::SourceRule;
 
-pub(crate) use clawhub::is_name as clawhub_name;
-
+use self::problem::Problem;
+use self::text::slash_path;
 use crate::TreePath;
+use crate::error::InstallError;
+use crate::fetch_options::FetchOptions;
+use crate::origin::tree::Origin;
 
 /// A source of skills: where they are, which version, and optionally which directory of it.
 ///
@@ -31,91 +32,232 @@ use crate::TreePath;
 /// Parsing reads neither disk nor network, so a bare word is never a directory: `./pdf` is.
 ///
 /// ```
-/// use skills_install::{Source, SourceSpec};
+/// use skills_install::SourceSpec;
 ///
 /// let spec: SourceSpec = "acme/skills#v1.2//skills/pdf".parse()?;
 /// assert_eq!(spec.to_string(), "https://github.com/acme/skills.git#v1.2//skills/pdf");
-/// assert!(matches!(spec.source(), Source::Git(_)));
+/// assert_eq!(spec.kind(), "git repository");
 /// assert_eq!(spec.reference(), Some("v1.2"));
 ///
 /// let error = "pdf".parse::<SourceSpec>().unwrap_err();
 /// assert_eq!(error.help(), "write `./pdf` for a directory, or `OWNER/REPO` for a repository");
 /// # Ok::<(), skills_install::SourceError>(())
 /// ```
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone)]
 pub struct SourceSpec {
-    source: Source,
+    kind: &'static dyn SourceKind,
+    location: Location,
     reference: Option<String>,
     path: TreePath,
 }
 
-/// The kind and location of a source.
+/// Where a source is, without version and directory.
 #[derive(Debug, Clone, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum Source {
-    /// A directory that is a skill or contains skills.
-    Directory(PathBuf),
-    /// A package of npm, or a directory of packages such as `node_modules`.
-    Packages(PathBuf),
-    /// An archive on disk: `.tar.gz`, `.tgz`, `.tar`, `.zip` or `.skill`.
-    ArchiveFile(PathBuf),
-    /// An archive on a server, by its URL.
-    ArchiveUrl(String),
-    /// A git repository, by the URL that is passed to `git`.
-    Git(String),
-    /// A web site with an index of skills, by the URL of the site or of the index.
-    Site(String),
-    /// An MCP server with the Skills extension, by the URL of its endpoint.
-    McpServer(String),
-    /// An image layout of OCI on disk.
-    OciLayout(PathBuf),
-    /// A repository of an OCI registry, as `HOST/NAME`. The reference is the tag or digest.
-    OciRegistry(String),
-    /// A skill of a ClawHub registry. The reference is the version.
-    ClawHub {
-        /// The URL of the registry, with `/` at its end.
-        registry: String,
-        /// The name of the skill in the registry.
-        slug: String,
-    },
-    /// A source of a lock file that this version cannot parse, perhaps of a newer one. It cannot be
-    /// fetched, and its text does not parse.
+pub(crate) enum Location {
+    Path(PathBuf),
+    /// A URL, or another address of the kind.
+    Address(String),
+    /// The text of a lock file that this version cannot parse, perhaps of a newer one. It cannot be
+    /// fetched, and does not parse.
     Unusable {
-        /// The text in the lock file.
         text: String,
-        /// Why it cannot be parsed.
         error: SourceError,
     },
 }
 
+/// The text of a source, divided into its parts.
+pub(crate) struct SourceText<'a> {
+    /// Without version and directory.
+    pub(crate) text: &'a str,
+    /// The version after `#`.
+    pub(crate) reference: Option<&'a str>,
+    pub(crate) path: TreePath,
+}
+
+/// A kind of source: how it is written, what it is, and how it is fetched. Each is one file below
+/// `origin`, which lists all of them.
+pub(crate) trait SourceKind: fmt::Debug + Sync {
+    /// Returns the name of the kind, as in messages.
+    fn name(&self) -> &'static str;
+
+    /// Parses the text of a source; `None` if it is not of this kind.
+    fn parse(&self, source: &SourceText<'_>) -> Option<Result<SourceSpec, Problem>>;
+
+    /// Checks a version. By default there are none.
+    fn check_reference(&self, _reference: &str) -> Result<(), Problem> {
+        Err(Problem::NoVersions(self.name()))
+    }
+
+    /// Returns the text of a location, which parses as the same one.
+    fn text(&self, location: &Location) -> String;
+
+    /// Returns the character between the location and a version.
+    fn separator(&self, _reference: &str) -> char {
+        '#'
+    }
+
+    /// Returns the [identity](SourceSpec::identity) of a location.
+    fn identity(&self, location: &Location) -> String;
+
+    /// Returns a source at the version that a lock file records. By default there are none.
+    fn at_revision(&self, source: SourceSpec, _revision: &str) -> SourceSpec {
+        source
+    }
+
+    /// Returns the version of a source if it is meant to have one content for ever.
+    fn fixed_version(
+        &self,
+        _source: &SourceSpec,
+        _revision: Option<&str>,
+        _is_tag: bool,
+    ) -> Option<String> {
+        None
+    }
+
+    /// Returns true if a revision is the number of a version, and not a digest of its content.
+    fn has_numbered_revisions(&self) -> bool {
+        false
+    }
+
+    /// Replaces the default registry of a kind that has one.
+    fn with_registry(&self, source: SourceSpec, _url: &str) -> Result<SourceSpec, Problem> {
+        Ok(source)
+    }
+
+    /// Opens a source, and fetches what its names need. `scratch` is a directory for downloads.
+    fn open(
+        &self,
+        source: &SourceSpec,
+        options: &FetchOptions,
+        scratch: &Path,
+    ) -> Result<Box<dyn Origin>, InstallError>;
+
+    /// Passes bytes to each parser of a document that servers send.
+    fn parse_documents(&self, _bytes: &[u8]) {}
+}
+
+/// A source that cannot be used; see [`Location::Unusable`].
+#[derive(Debug)]
+struct Unusable;
+
+impl SourceKind for Unusable {
+    fn name(&self) -> &'static str {
+        "unusable source"
+    }
+
+    fn parse(&self, _source: &SourceText<'_>) -> Option<Result<SourceSpec, Problem>> {
+        None
+    }
+
+    fn text(&self, location: &Location) -> String {
+        location.address().into_owned()
+    }
+
+    fn identity(&self, location: &Location) -> String {
+        match location {
+            // Not its text, which may contain a password.
+            Location::Unusable { error, .. } => format!("unusable:{}", error.shown()),
+            other => format!("unusable:{}", other.address()),
+        }
+    }
+
+    fn open(
+        &self,
+        source: &SourceSpec,
+        _options: &FetchOptions,
+        _scratch: &Path,
+    ) -> Result<Box<dyn Origin>, InstallError> {
+        let text = source.location.address();
+        Err(match &source.location {
+            Location::Unusable { error, .. } => error.clone().into(),
+            _ => InstallError::fetch(&text, "it cannot be used"),
+        })
+    }
+}
+
+impl Location {
+    /// Returns the path.
+    pub(crate) fn path(&self) -> &Path {
+        match self {
+            Self::Path(path) => path,
+            Self::Address(text) | Self::Unusable { text, .. } => Path::new(text),
+        }
+    }
+
+    /// Returns the address, or the path with `/` as separator.
+    pub(crate) fn address(&self) -> Cow<'_, str> {
+        match self {
+            Self::Path(path) => slash_path(path).into(),
+            Self::Address(text) | Self::Unusable { text, .. } => text.into(),
+        }
+    }
+}
+
+impl SourceText<'_> {
+    /// Returns a source with the version and directory of the text.
+    pub(crate) fn spec(&self, kind: &'static dyn SourceKind, location: Location) -> SourceSpec {
+        let reference = self.reference.map(str::to_owned);
+        SourceSpec::new(kind, location, reference, self.path.clone())
+    }
+}
+
 impl SourceSpec {
-    pub(crate) fn new(source: Source, reference: Option<String>, path: TreePath) -> Self {
+    pub(crate) fn new(
+        kind: &'static dyn SourceKind,
+        location: Location,
+        reference: Option<String>,
+        path: TreePath,
+    ) -> Self {
         Self {
-            source,
+            kind,
+            location,
             reference,
             path,
         }
     }
 
-    /// Returns the source of a lock file. One that cannot be parsed is [`Source::Unusable`]: the
-    /// installed skill has the content of the lock file nevertheless.
+    /// Returns the source of a lock file. One that cannot be parsed is unusable: the installed skill
+    /// has the content of the lock file nevertheless.
     pub(crate) fn from_lock(text: &str) -> Self {
         text.parse().unwrap_or_else(|error| {
             let text = text.to_owned();
-            Self::new(Source::Unusable { text, error }, None, TreePath::root())
+            let location = Location::Unusable { text, error };
+            Self::new(&Unusable, location, None, TreePath::root())
         })
     }
 
-    /// Returns the kind and location.
+    /// Returns true for a source of a lock file that cannot be parsed.
+    pub(crate) fn is_unusable(&self) -> bool {
+        matches!(self.location, Location::Unusable { .. })
+    }
+
+    /// Returns the name of its kind, such as `git repository`.
     #[must_use]
-    pub fn source(&self) -> &Source {
-        &self.source
+    pub fn kind(&self) -> &'static str {
+        self.kind.name()
+    }
+
+    /// Returns where it is.
+    pub(crate) fn location(&self) -> &Location {
+        &self.location
     }
 
     /// Returns the branch, tag, commit or digest after `#`; `None` for the default branch.
     #[must_use]
     pub fn reference(&self) -> Option<&str> {
         self.reference.as_deref()
+    }
+
+    /// Checks the version.
+    fn check_reference(&self) -> Result<(), Problem> {
+        self.reference()
+            .map_or(Ok(()), |reference| self.kind.check_reference(reference))
+    }
+
+    /// Replaces the version.
+    pub(crate) fn with_reference(mut self, reference: &str) -> Self {
+        self.reference = Some(reference.to_owned());
+        self
     }
 
     /// Returns the directory of the source after `//`; the root if there is none.
@@ -131,45 +273,69 @@ impl SourceSpec {
         self
     }
 
+    /// Replaces where it is.
+    pub(crate) fn with_location(mut self, location: Location) -> Self {
+        self.location = location;
+        self
+    }
+
     /// Replaces the registry of a ClawHub source by the one with this URL. Others stay as they are.
     ///
     /// # Errors
     /// Fails if the text is not the URL of a registry.
-    pub fn with_clawhub_registry(mut self, url: &str) -> Result<Self, SourceError> {
-        if let Source::ClawHub { registry, .. } = &mut self.source {
-            let parsed = clawhub::parse_registry(url);
-            *registry = parsed.map_err(|problem| parse::error(url, problem))?;
-        }
-        Ok(self)
+    pub fn with_clawhub_registry(self, url: &str) -> Result<Self, SourceError> {
+        let replaced = self.kind.with_registry(self, url);
+        replaced.map_err(|problem| SourceError::new(url, problem))
+    }
+
+    /// Returns the identity of the source, without version and directory: `git:HOST/PATH`,
+    /// `https:HOST/PATH` for archives and web sites, `mcp:HOST/PATH`, `oci:HOST/NAME` and
+    /// `clawhub:HOST/SLUG` for registries, and with a path
+    /// `dir:`, `file:`, `npm:` or `oci:`.
+    ///
+    /// The addresses of one repository over HTTPS and SSH have the same identity. A server over
+    /// plain HTTP or the git protocol, which authenticates nothing, has another scheme:
+    /// `insecure:HOST/PATH`. The query of a URL is part of the identity.
+    ///
+    /// ```
+    /// use skills_install::SourceSpec;
+    ///
+    /// for text in ["acme/skills", "git@github.com:acme/skills.git", "ssh://git@github.com/acme/skills"] {
+    ///     assert_eq!(text.parse::<SourceSpec>()?.identity(), "git:github.com/acme/skills");
+    /// }
+    /// # Ok::<(), skills_install::SourceError>(())
+    /// ```
+    #[must_use]
+    pub fn identity(&self) -> String {
+        self.kind.identity(&self.location)
     }
 
     /// Replaces the version by the one that a lock file records: `git:` and a commit, `sha256:` and
     /// the digest of an archive, `oci:` and the digest of a manifest, or `clawhub:` and a version.
     /// Other sources have no versions and stay as they are.
-    pub(crate) fn at_revision(mut self, revision: &str) -> Self {
-        let version = match &self.source {
-            Source::Git(_) => revision.strip_prefix("git:"),
-            Source::ArchiveFile(_) | Source::ArchiveUrl(_) => Some(revision),
-            Source::OciLayout(_) | Source::OciRegistry(_) => revision.strip_prefix("oci:"),
-            Source::ClawHub { .. } => revision.strip_prefix("clawhub:"),
-            Source::Directory(path) => {
-                let digest = revision.strip_prefix("oci:").map(str::to_owned);
-                // The directory was an image layout.
-                if digest.is_some() {
-                    let source = Source::OciLayout(path.clone());
-                    return Self::new(source, digest, self.path);
-                }
-                None
-            }
-            Source::Packages(_)
-            | Source::Site(_)
-            | Source::McpServer(_)
-            | Source::Unusable { .. } => None,
-        };
-        if let Some(version) = version {
-            self.reference = Some(version.to_owned());
-        }
-        self
+    pub(crate) fn at_revision(self, revision: &str) -> Self {
+        self.kind.at_revision(self, revision)
+    }
+
+    /// Returns the version of the source if it is meant to have one content for ever: an archive, a
+    /// tag of a repository, a tag of a registry that looks like the number of a version, and every
+    /// version of ClawHub and of a package.
+    pub(crate) fn fixed_version(&self, revision: Option<&str>, is_tag: bool) -> Option<String> {
+        self.kind.fixed_version(self, revision, is_tag)
+    }
+
+    /// Returns true if its revisions are numbers of versions.
+    pub(crate) fn has_numbered_revisions(&self) -> bool {
+        self.kind.has_numbered_revisions()
+    }
+
+    /// Opens the source. `scratch` is a directory for downloads.
+    pub(crate) fn open(
+        &self,
+        options: &FetchOptions,
+        scratch: &Path,
+    ) -> Result<Box<dyn Origin>, InstallError> {
+        self.kind.open(self, options, scratch)
     }
 
     /// Resolves a relative path of a directory or archive against `base`.
@@ -193,99 +359,35 @@ impl SourceSpec {
     }
 
     fn map_path(mut self, map: impl Fn(&Path) -> PathBuf) -> Self {
-        if let Source::Directory(path)
-        | Source::Packages(path)
-        | Source::ArchiveFile(path)
-        | Source::OciLayout(path) = &mut self.source
-        {
+        if let Location::Path(path) = &mut self.location {
             *path = map(path);
-        }
-        if let Source::Git(address) = &mut self.source
-            && parse::is_path(address)
-        {
-            *address = explicit_path(&map(Path::new(address)));
         }
         self
     }
 }
 
-impl Source {
-    /// Returns the text without version and directory.
-    fn text(&self) -> String {
-        match self {
-            Self::Directory(path) | Self::ArchiveFile(path) => explicit_path(path),
-            Self::Packages(path) => format!("npm:{}", slash_path(path)),
-            Self::Git(url) if parse::is_git_by_itself(url) => url.clone(),
-            Self::Git(url) => format!("git+{url}"),
-            Self::ArchiveUrl(url) if parse::is_archive_by_itself(url) => url.clone(),
-            Self::ArchiveUrl(url) => format!("archive+{url}"),
-            Self::Site(url) if parse::is_site_by_itself(url) => url.clone(),
-            Self::Site(url) => format!("site+{url}"),
-            Self::McpServer(url) => format!("mcp+{url}"),
-            Self::OciLayout(path) => format!("oci:{}", slash_path(path)),
-            Self::OciRegistry(repository) => format!("oci://{repository}"),
-            Self::ClawHub { registry, slug } if registry == clawhub::PUBLIC_REGISTRY => {
-                format!("clawhub:{slug}")
-            }
-            Self::ClawHub { registry, slug } => format!("clawhub+{registry}{slug}"),
-            Self::Unusable { text, .. } => text.clone(),
-        }
+impl PartialEq for SourceSpec {
+    fn eq(&self, other: &Self) -> bool {
+        self.kind() == other.kind()
+            && self.location == other.location
+            && self.reference == other.reference
+            && self.path == other.path
     }
 }
 
-impl FromStr for SourceSpec {
-    type Err = SourceError;
-
-    fn from_str(text: &str) -> Result<Self, Self::Err> {
-        parse::parse(text)
-    }
-}
+impl Eq for SourceSpec {}
 
 impl fmt::Display for SourceSpec {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.source.text())?;
+        f.write_str(&self.kind.text(&self.location))?;
         if let Some(reference) = &self.reference {
-            let separator = match &self.source {
-                Source::OciRegistry(_) if reference.contains(':') => '@',
-                Source::OciRegistry(_) => ':',
-                Source::ClawHub { .. } => '@',
-                _ => '#',
-            };
-            write!(f, "{separator}{reference}")?;
+            write!(f, "{}{reference}", self.kind.separator(reference))?;
         }
         if !self.path.is_root() {
             write!(f, "//{}", self.path)?;
         }
         Ok(())
     }
-}
-
-/// Returns a path as text that parses as a path.
-fn explicit_path(path: &Path) -> String {
-    let text = slash_path(path);
-    if path.is_absolute() || text.starts_with('.') || parse::is_path(&text) {
-        text
-    } else if parse::is_path(&format!("{text}/")) {
-        // The root of a drive.
-        format!("{text}/")
-    } else {
-        format!("./{text}")
-    }
-}
-
-/// Returns a path with `/` as separator.
-fn slash_path(path: &Path) -> String {
-    let text = path.to_string_lossy();
-    if cfg!(windows) {
-        text.replace('\\', "/")
-    } else {
-        text.into_owned()
-    }
-}
-
-/// Returns true if the address of a repository is a path.
-pub(crate) fn is_local_git(address: &str) -> bool {
-    parse::is_path(address)
 }
 
 /// Resolves `.` and `..` by name, without the disk.

@@ -8,7 +8,7 @@ use skills_manifest::SkillName;
 
 use crate::capabilities::{Capabilities, ToolWords};
 use crate::error::{InstallError, Repr};
-use crate::origin::Origin;
+use crate::origin::tree::Origin;
 use crate::signature::UNSIGNED;
 use crate::staged_tree::StagedTree;
 use crate::{SourceSpec, TreePath, skill_tree};

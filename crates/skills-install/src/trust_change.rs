@@ -6,7 +6,7 @@ use std::path::Path;
 use skills_packages::compare_npm_versions;
 use skills_signature::is_same_signer;
 
-use crate::{LockedSkill, Source};
+use crate::LockedSkill;
 
 /// Why a person must agree, whatever the skill asks for.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -94,30 +94,16 @@ fn is_older_package(packages: [Option<(&str, &str)>; 2]) -> bool {
 /// Returns true if one version of a source has another revision than before, or other content if the
 /// revision is the number of the version.
 fn is_replaced(old: &LockedSkill, new: &LockedSkill) -> bool {
-    match new.source.source() {
-        Source::ClawHub { .. } | Source::Packages(_) => {
-            old.revision == new.revision && old.content != new.content
-        }
-        _ => old.revision != new.revision,
+    if new.source.has_numbered_revisions() {
+        old.revision == new.revision && old.content != new.content
+    } else {
+        old.revision != new.revision
     }
 }
 
-/// Returns the version of a source if it is meant to have one content for ever: an archive, a tag of
-/// a repository, a tag of a registry that looks like the number of a version, and every version of
-/// ClawHub and of a package.
+/// Returns the version of a source if it is meant to have one content for ever.
 fn fixed_version(old: &LockedSkill, new: &LockedSkill) -> Option<String> {
-    let reference = new.source.reference();
-    match new.source.source() {
-        Source::ArchiveFile(_) | Source::ArchiveUrl(_) => Some(new.source.to_string()),
-        // A branch with the name of the tag replaces it, too.
-        Source::Git(_) => reference.filter(|_| old.tag || new.tag).map(str::to_owned),
-        Source::OciLayout(_) | Source::OciRegistry(_) => {
-            let number = reference?.trim_start_matches('v');
-            let is_number =
-                number.starts_with(|c: char| c.is_ascii_digit()) && number.contains('.');
-            is_number.then(|| number.to_owned())
-        }
-        Source::ClawHub { .. } | Source::Packages(_) => new.revision.clone(),
-        _ => None,
-    }
+    // A branch with the name of a tag replaces it, too.
+    let is_tag = old.tag || new.tag;
+    new.source.fixed_version(new.revision.as_deref(), is_tag)
 }

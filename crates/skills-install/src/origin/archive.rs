@@ -5,15 +5,24 @@ mod zip_reader;
 
 use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom};
+use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 use sha2::{Digest, Sha256};
 use skills_packages::{catch_panic, outside_guard};
 use skills_signature::{Signatures, Signer};
+use url::Url;
 
-use super::{Origin, VerifyFile, WantedPaths, skill_files};
+use super::tree::{Origin, VerifyFile, WantedPaths, skill_files};
 use crate::error::{InstallError, Refusal, Repr};
+use crate::fetch_options::FetchOptions;
 use crate::file_digest::FileDigest;
+use crate::source::problem::Problem;
+use crate::source::text::{
+    check_archive_digest, explicit_path, has_archive_extension, is_path, parse_web_url, plain_path,
+    url_identity,
+};
+use crate::source::{Location, SourceKind, SourceSpec, SourceText};
 use crate::staged_tree::{EntryKind, StagedTree, TreeNames, check_entries};
 use crate::{FetchLimits, TreePath};
 
@@ -21,6 +30,96 @@ use crate::{FetchLimits, TreePath};
 const SMALL_BYTES: u64 = 1 << 20;
 /// The longest target of a symlink, in bytes.
 const MAX_LINK_BYTES: u64 = 4_096;
+
+/// An archive on disk or on a server.
+#[derive(Debug)]
+pub(super) struct ArchiveKind;
+
+impl SourceKind for ArchiveKind {
+    fn name(&self) -> &'static str {
+        "archive"
+    }
+
+    fn parse(&self, source: &SourceText<'_>) -> Option<Result<SourceSpec, Problem>> {
+        let path = plain_path(source.text);
+        let url = match source.text.strip_prefix("archive+") {
+            None if is_path(source.text) => {
+                let is_archive = has_archive_extension(&path.to_string_lossy());
+                return is_archive.then(|| Ok(source.spec(&Self, Location::Path(path))));
+            }
+            None if is_by_itself(source.text) => source.text,
+            None => return None,
+            Some(url) => url,
+        };
+        Some(parse_web_url(url).map(|url| source.spec(&Self, Location::Address(url))))
+    }
+
+    fn check_reference(&self, reference: &str) -> Result<(), Problem> {
+        check_archive_digest(reference)
+    }
+
+    fn text(&self, location: &Location) -> String {
+        match location {
+            Location::Path(path) => explicit_path(path),
+            other => {
+                let url = other.address();
+                if is_by_itself(&url) {
+                    url.into_owned()
+                } else {
+                    format!("archive+{url}")
+                }
+            }
+        }
+    }
+
+    fn identity(&self, location: &Location) -> String {
+        match location {
+            Location::Path(_) => format!("file:{}", location.address()),
+            other => url_identity(&other.address(), "https"),
+        }
+    }
+
+    fn at_revision(&self, source: SourceSpec, revision: &str) -> SourceSpec {
+        source.with_reference(revision)
+    }
+
+    fn fixed_version(
+        &self,
+        source: &SourceSpec,
+        _revision: Option<&str>,
+        _is_tag: bool,
+    ) -> Option<String> {
+        Some(source.to_string())
+    }
+
+    fn open(
+        &self,
+        source: &SourceSpec,
+        options: &FetchOptions,
+        scratch: &Path,
+    ) -> Result<Box<dyn Origin>, InstallError> {
+        let (file, signatures) = match source.location() {
+            Location::Path(path) => {
+                let read = |extension: &str, max_bytes| read_signature(path, extension, max_bytes);
+                (open_file(path)?, Signatures::read(read)?)
+            }
+            location => {
+                let (client, url) = options.client(&location.address())?;
+                let file = client.download(&url, &[], scratch)?;
+                (file, options.signatures.download(&client, &url)?)
+            }
+        };
+        let archive = Archive::open(file, &options.limits)?.with_signatures(signatures);
+        Ok(Box::new(check_digest(archive, source)?))
+    }
+}
+
+/// Returns true if a URL is that of an archive without a prefix.
+pub(super) fn is_by_itself(url: &str) -> bool {
+    Url::parse(url).is_ok_and(|url| {
+        matches!(url.scheme(), "https" | "http") && has_archive_extension(url.path())
+    })
+}
 
 /// An archive that was read once, with every name and size checked.
 pub(crate) struct Archive {
@@ -381,6 +480,65 @@ fn detect(file: &mut File) -> io::Result<Format> {
         Err(io::Error::other(
             "it is neither a tar (plain or gzip) nor a zip",
         ))
+    }
+}
+
+/// Reads the signature beside an archive on disk, if there is one.
+fn read_signature(
+    archive: &Path,
+    extension: &str,
+    max_bytes: u64,
+) -> Result<Option<String>, InstallError> {
+    let mut path = archive.as_os_str().to_owned();
+    path.push(extension);
+    let path = PathBuf::from(path);
+    let failed = |error| InstallError::io("read", &path, error);
+    let file = match open_without_waiting(&path) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+        file => file.map_err(failed)?,
+    };
+    if !file.metadata().map_err(failed)?.is_file() {
+        return Err(failed(io::Error::other("not a regular file")));
+    }
+    let mut bytes = Vec::new();
+    file.take(max_bytes)
+        .read_to_end(&mut bytes)
+        .map_err(failed)?;
+    Ok(Some(String::from_utf8_lossy(&bytes).into_owned()))
+}
+
+/// Opens a file beside an archive. Another user may have put a FIFO there, which would never end.
+#[expect(
+    clippy::disallowed_methods,
+    reason = "a file beside an archive that the user named is not a file of a skill"
+)]
+fn open_without_waiting(path: &Path) -> io::Result<std::fs::File> {
+    let mut options = std::fs::OpenOptions::new();
+    options.read(true);
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::custom_flags(
+        &mut options,
+        rustix::fs::OFlags::NONBLOCK.bits().cast_signed(),
+    );
+    options.open(path)
+}
+
+#[expect(
+    clippy::disallowed_methods,
+    reason = "an archive that the user named is not a file of a skill"
+)]
+fn open_file(path: &Path) -> Result<std::fs::File, InstallError> {
+    std::fs::File::open(path).map_err(|error| InstallError::io("open", path, error))
+}
+
+fn check_digest(archive: Archive, spec: &SourceSpec) -> Result<Archive, InstallError> {
+    match spec.reference() {
+        Some(expected) if expected != archive.digest() => Err(Repr::ArchiveDigest {
+            expected: expected.to_owned(),
+            actual: archive.digest().to_owned(),
+        }
+        .into()),
+        _ => Ok(archive),
     }
 }
 

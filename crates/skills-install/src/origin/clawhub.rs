@@ -6,20 +6,171 @@ use std::path::Path;
 use serde::Deserialize;
 use url::Url;
 
-use super::{Archive, Origin};
+use super::archive::Archive;
+use super::tree::Origin;
 use crate::error::InstallError;
+use crate::fetch_options::FetchOptions;
 use crate::file_digest::FileDigest;
-use crate::source::clawhub_name;
+use crate::source::problem::Problem;
+use crate::source::text::{parse_web_url, url_identity};
+use crate::source::{Location, SourceKind, SourceSpec, SourceText};
 use crate::staged_tree::StagedTree;
 use crate::web::{Client, check_status, failed};
 use crate::{FetchLimits, TreePath};
 
+/// The registry of a source that names none.
+const PUBLIC_REGISTRY: &str = "https://clawhub.ai/";
+/// Maximum length of a slug and of a version, in bytes.
+const MAX_NAME_BYTES: usize = 200;
 /// Maximum size of a document of the registry, in bytes.
 const MAX_DOCUMENT_BYTES: u64 = 8 << 20;
 /// The file that the registry adds to an archive, with the version. It is in no list of files.
 const META_FILE: &str = "_meta.json";
 /// The verdict of the registry's scan for a version that it withholds.
 const MALICIOUS: &str = "malicious";
+
+/// A skill of a ClawHub registry: `clawhub:SLUG@VERSION` and `clawhub+https://HOST/SLUG@VERSION`.
+///
+/// Its address is the URL of the registry with the slug as the last name.
+#[derive(Debug)]
+pub(super) struct ClawHubKind;
+
+impl SourceKind for ClawHubKind {
+    fn name(&self) -> &'static str {
+        "skill of a registry"
+    }
+
+    fn parse(&self, source: &SourceText<'_>) -> Option<Result<SourceSpec, Problem>> {
+        match source.text.strip_prefix("clawhub:") {
+            Some(skill) => Some(parse_skill(PUBLIC_REGISTRY, skill, source)),
+            None => Some(parse_url(source.text.strip_prefix("clawhub+")?, source)),
+        }
+    }
+
+    fn check_reference(&self, reference: &str) -> Result<(), Problem> {
+        if is_name(reference) {
+            Ok(())
+        } else {
+            Err(Problem::ClawHubReference(reference.to_owned()))
+        }
+    }
+
+    fn text(&self, location: &Location) -> String {
+        let address = location.address();
+        match address.strip_prefix(PUBLIC_REGISTRY) {
+            Some(slug) if is_name(slug) => format!("clawhub:{slug}"),
+            _ => format!("clawhub+{address}"),
+        }
+    }
+
+    fn separator(&self, _reference: &str) -> char {
+        '@'
+    }
+
+    fn identity(&self, location: &Location) -> String {
+        url_identity(&location.address(), "clawhub")
+    }
+
+    fn at_revision(&self, source: SourceSpec, revision: &str) -> SourceSpec {
+        match revision.strip_prefix("clawhub:") {
+            Some(version) => source.with_reference(version),
+            None => source,
+        }
+    }
+
+    fn fixed_version(
+        &self,
+        _source: &SourceSpec,
+        revision: Option<&str>,
+        _is_tag: bool,
+    ) -> Option<String> {
+        revision.map(str::to_owned)
+    }
+
+    fn has_numbered_revisions(&self) -> bool {
+        true
+    }
+
+    fn with_registry(&self, source: SourceSpec, url: &str) -> Result<SourceSpec, Problem> {
+        let registry = parse_registry(url)?;
+        let address = source.location().address();
+        let address = format!("{registry}{}", split_address(&address).1);
+        Ok(source.with_location(Location::Address(address)))
+    }
+
+    fn open(
+        &self,
+        source: &SourceSpec,
+        options: &FetchOptions,
+        scratch: &Path,
+    ) -> Result<Box<dyn Origin>, InstallError> {
+        let address = source.location().address();
+        let (registry, slug) = split_address(&address);
+        let (client, url) = options.client(registry)?;
+        let (version, limits) = (source.reference(), &options.limits);
+        let skill = ClawHubSkill::open(&client, &url, slug, version, scratch, limits)?;
+        Ok(Box::new(skill))
+    }
+
+    fn parse_documents(&self, bytes: &[u8]) {
+        // Either result is one that a registry may cause.
+        let _ = serde_json::from_slice::<SkillDocument>(bytes);
+        let _ = serde_json::from_slice::<VersionDocument>(bytes);
+    }
+}
+
+/// Parses the text after `clawhub+`: the URL of a registry, and the slug as the last name of it.
+fn parse_url(text: &str, source: &SourceText<'_>) -> Result<SourceSpec, Problem> {
+    let invalid = || Problem::ClawHubReference(text.to_owned());
+    let (registry, skill) = text.rsplit_once('/').ok_or_else(invalid)?;
+    parse_skill(&parse_registry(registry)?, skill, source)
+}
+
+fn parse_skill(
+    registry: &str,
+    skill: &str,
+    source: &SourceText<'_>,
+) -> Result<SourceSpec, Problem> {
+    let (slug, written) = match skill.split_once('@') {
+        Some((slug, version)) => (slug, Some(version)),
+        None => (skill, None),
+    };
+    if !is_name(slug) {
+        return Err(Problem::ClawHubReference(skill.to_owned()));
+    }
+    let spec = source.spec(&ClawHubKind, Location::Address(format!("{registry}{slug}")));
+    Ok(match written {
+        Some(version) => spec.with_reference(version),
+        None => spec,
+    })
+}
+
+/// Splits an address into the URL of the registry, with `/` at its end, and the slug.
+fn split_address(address: &str) -> (&str, &str) {
+    address.split_at(address.rfind('/').map_or(0, |slash| slash + 1))
+}
+
+/// Returns the URL of a registry with a `/` at its end, so that one registry has one text.
+fn parse_registry(text: &str) -> Result<String, Problem> {
+    let registry = parse_web_url(text)?;
+    let url = Url::parse(&registry).map_err(Problem::Url)?;
+    if url.query().is_some() || url.fragment().is_some() {
+        return Err(Problem::ClawHubReference(text.to_owned()));
+    }
+    Ok(format!("{}/", registry.trim_end_matches('/')))
+}
+
+/// Returns true for a slug or a version.
+fn is_name(text: &str) -> bool {
+    let is_plain = |b: u8| b.is_ascii_alphanumeric() || matches!(b, b'-' | b'_' | b'.' | b'+');
+    text.len() <= MAX_NAME_BYTES
+        && text
+            .bytes()
+            .next()
+            .is_some_and(|b| b.is_ascii_alphanumeric())
+        && text.bytes().all(is_plain)
+        && !text.contains("..")
+}
 
 /// One version of a skill, whose files have the digests that the registry lists.
 pub(crate) struct ClawHubSkill {
@@ -138,7 +289,7 @@ fn latest_version(client: &Client, url: &Url, slug: &str) -> Result<String, Inst
     let latest = document.latest_version.map(|latest| latest.version);
     let latest = latest.ok_or_else(|| failed(url, "the skill has no version"))?;
     // It becomes a part of URLs.
-    if clawhub_name(&latest) {
+    if is_name(&latest) {
         Ok(latest)
     } else {
         Err(failed(url, format!("`{latest}` is not a version")))
@@ -226,11 +377,4 @@ fn join(base: &Url, path: &str) -> Result<Url, InstallError> {
 )]
 fn to_seconds(milliseconds: f64) -> i64 {
     (milliseconds / 1_000.0) as i64
-}
-
-/// Parses bytes as each document of a registry.
-pub(super) fn parse_documents(bytes: &[u8]) {
-    // Either result is one that a registry may cause.
-    let _ = serde_json::from_slice::<SkillDocument>(bytes);
-    let _ = serde_json::from_slice::<VersionDocument>(bytes);
 }

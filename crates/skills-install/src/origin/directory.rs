@@ -7,9 +7,13 @@ use cap_std::ambient_authority;
 use cap_std::fs::{Dir, OpenOptions};
 use skills_discovery::{INSTALL_DIRECTORY, SKILL_FILE};
 
-use super::{Origin, WantedPaths, skill_files};
+use super::tree::{Origin, WantedPaths, skill_files};
 use crate::error::{InstallError, Refusal};
+use crate::fetch_options::FetchOptions;
 use crate::skill_tree::is_executable;
+use crate::source::problem::Problem;
+use crate::source::text::{explicit_path, is_path, plain_path};
+use crate::source::{Location, SourceKind, SourceSpec, SourceText};
 use crate::staged_tree::{EntryKind, StagedTree, check_entries};
 use crate::{FetchLimits, PathProblem, TreePath};
 
@@ -22,6 +26,57 @@ const SKIPPED: [&str; 6] = [
     "node_modules",
     INSTALL_DIRECTORY,
 ];
+
+/// A directory that is a skill or contains skills.
+#[derive(Debug)]
+pub(super) struct DirectoryKind;
+
+impl SourceKind for DirectoryKind {
+    fn name(&self) -> &'static str {
+        "directory"
+    }
+
+    fn parse(&self, source: &SourceText<'_>) -> Option<Result<SourceSpec, Problem>> {
+        if !is_path(source.text) {
+            return None;
+        }
+        let path = plain_path(source.text);
+        // The text of a root ends with `/`, so nothing could follow it.
+        if path == Path::new("/") {
+            let location = Location::Path(path.join(source.path.as_str()));
+            return Some(Ok(SourceSpec::new(&Self, location, None, TreePath::root())));
+        }
+        Some(Ok(source.spec(&Self, Location::Path(path))))
+    }
+
+    fn text(&self, location: &Location) -> String {
+        explicit_path(location.path())
+    }
+
+    fn identity(&self, location: &Location) -> String {
+        format!("dir:{}", location.address())
+    }
+
+    #[cfg(feature = "oci")]
+    fn at_revision(&self, source: SourceSpec, revision: &str) -> SourceSpec {
+        // The directory was an image layout.
+        super::oci::layout_at_revision(source, revision)
+    }
+
+    fn open(
+        &self,
+        source: &SourceSpec,
+        options: &FetchOptions,
+        _scratch: &Path,
+    ) -> Result<Box<dyn Origin>, InstallError> {
+        let path = source.location().path();
+        #[cfg(feature = "oci")]
+        if path.join("oci-layout").is_file() {
+            return super::oci::open_layout(source, options);
+        }
+        Ok(Box::new(Directory::open(path, &options.limits)?))
+    }
+}
 
 /// A directory whose names were listed. No symlink is followed.
 pub(crate) struct Directory {

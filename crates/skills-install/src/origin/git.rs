@@ -5,12 +5,20 @@
 //!
 //! It is fetched in two steps: names first, then the contents of the wanted files.
 
+mod address;
+
 use std::collections::{BTreeMap, HashSet};
 use std::io::{self, BufRead, BufReader, Read};
+use std::path::Path;
 
+pub(super) use self::address::is_by_itself;
 use super::git_command::{GitOptions, GitRepository, Running};
-use super::{Origin, WantedPaths, skill_files};
+use super::tree::{Origin, WantedPaths, skill_files};
 use crate::error::{InstallError, Refusal};
+use crate::fetch_options::FetchOptions;
+use crate::source::problem::Problem;
+use crate::source::text::explicit_path;
+use crate::source::{Location, SourceKind, SourceSpec, SourceText};
 use crate::staged_tree::{StagedTree, check_entries};
 use crate::{FetchLimits, TreePath};
 
@@ -20,6 +28,67 @@ const MAX_RECORD_BYTES: u64 = 1 << 16;
 const TARGET: &str = "refs/skills/target";
 /// How a fetch starts that gets no content but what is asked for.
 const FETCH: [&str; 4] = ["fetch", "--quiet", "--no-tags", "--filter=blob:none"];
+
+/// A git repository on a server or on disk.
+#[derive(Debug)]
+pub(super) struct GitKind;
+
+impl SourceKind for GitKind {
+    fn name(&self) -> &'static str {
+        "git repository"
+    }
+
+    fn parse(&self, source: &SourceText<'_>) -> Option<Result<SourceSpec, Problem>> {
+        let parsed = address::parse(source)?;
+        Some(
+            parsed.map(|parsed| {
+                SourceSpec::new(&Self, parsed.location, parsed.reference, parsed.path)
+            }),
+        )
+    }
+
+    fn check_reference(&self, reference: &str) -> Result<(), Problem> {
+        address::check_reference(reference)
+    }
+
+    fn text(&self, location: &Location) -> String {
+        address::text(location)
+    }
+
+    fn identity(&self, location: &Location) -> String {
+        address::identity(&location.address())
+    }
+
+    fn at_revision(&self, source: SourceSpec, revision: &str) -> SourceSpec {
+        match revision.strip_prefix("git:") {
+            Some(commit) => source.with_reference(commit),
+            None => source,
+        }
+    }
+
+    fn fixed_version(
+        &self,
+        source: &SourceSpec,
+        _revision: Option<&str>,
+        is_tag: bool,
+    ) -> Option<String> {
+        source.reference().filter(|_| is_tag).map(str::to_owned)
+    }
+
+    fn open(
+        &self,
+        source: &SourceSpec,
+        options: &FetchOptions,
+        _scratch: &Path,
+    ) -> Result<Box<dyn Origin>, InstallError> {
+        let (git, address) = match source.location() {
+            Location::Path(path) => (options.git().allow_files(), explicit_path(path)),
+            other => (options.git(), other.address().into_owned()),
+        };
+        let repository = Repository::fetch(&git, &address, source.reference(), &options.limits)?;
+        Ok(Box::new(repository))
+    }
+}
 
 /// One commit of a repository, with its names; contents are fetched when they are wanted.
 pub(crate) struct Repository {
@@ -52,12 +121,7 @@ impl Repository {
         reference: Option<&str>,
         limits: &FetchLimits,
     ) -> Result<Self, InstallError> {
-        let options = if crate::source::is_local_git(url) {
-            options.clone().allow_files()
-        } else {
-            options.clone()
-        };
-        let git = GitRepository::create(&options, url, limits)?;
+        let git = GitRepository::create(options, url, limits)?;
         git.init()?;
         let refspec = format!("+{}:{TARGET}", reference.unwrap_or("HEAD"));
         let fetch = [&FETCH[..], &["--depth=1", "origin", &refspec]].concat();

@@ -8,6 +8,7 @@ mod entry;
 mod json_rpc;
 
 use std::collections::BTreeMap;
+use std::path::Path;
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
@@ -18,9 +19,13 @@ use url::Url;
 
 use self::entry::{Entry, EntryProblem, Resource};
 use self::json_rpc::JsonRpc;
-use super::Origin;
+use super::tree::Origin;
 use crate::error::{InstallError, Repr};
+use crate::fetch_options::FetchOptions;
 use crate::file_digest::FileDigest;
+use crate::source::problem::Problem;
+use crate::source::text::{parse_web_url, url_identity};
+use crate::source::{Location, SourceKind, SourceSpec, SourceText};
 use crate::staged_tree::{StagedTree, check_entries};
 use crate::web::{Client, failed};
 use crate::{FetchLimits, TreePath};
@@ -33,6 +38,50 @@ const MAX_LIST_BYTES: u64 = 32 << 20;
 const MAX_FILE_BYTES: u64 = 32 << 20;
 /// Maximum number of pages of a listing.
 const MAX_PAGES: usize = 1_000;
+
+/// An MCP server, by the URL of its endpoint.
+#[derive(Debug)]
+pub(super) struct McpKind;
+
+impl SourceKind for McpKind {
+    fn name(&self) -> &'static str {
+        "server"
+    }
+
+    fn parse(&self, source: &SourceText<'_>) -> Option<Result<SourceSpec, Problem>> {
+        let url = parse_web_url(source.text.strip_prefix("mcp+")?);
+        Some(url.map(|url| source.spec(&Self, Location::Address(url))))
+    }
+
+    fn text(&self, location: &Location) -> String {
+        format!("mcp+{}", location.address())
+    }
+
+    fn identity(&self, location: &Location) -> String {
+        url_identity(&location.address(), "mcp")
+    }
+
+    fn open(
+        &self,
+        source: &SourceSpec,
+        options: &FetchOptions,
+        _scratch: &Path,
+    ) -> Result<Box<dyn Origin>, InstallError> {
+        let (client, url) = options.client(&source.location().address())?;
+        Ok(Box::new(McpServer::open(client, &url, &options.limits)?))
+    }
+
+    /// As an entry of a listing, and as a stream of events.
+    fn parse_documents(&self, bytes: &[u8]) {
+        if let Ok(value) = serde_json::from_slice(bytes) {
+            // A listing names its directory if it is valid.
+            if let Ok(entry) = entry::parse(&value) {
+                debug_assert_eq!(entry::directory(&value), Some(entry.directory));
+            }
+        }
+        json_rpc::parse_events(bytes);
+    }
+}
 
 pub(crate) struct McpServer {
     server: JsonRpc,
@@ -208,15 +257,4 @@ impl Origin for McpServer {
     fn fixes_names(&self) -> bool {
         true
     }
-}
-
-/// Parses bytes as an entry of a listing, and as a stream of events.
-pub(super) fn parse_documents(bytes: &[u8]) {
-    if let Ok(value) = serde_json::from_slice(bytes) {
-        // A listing names its directory if it is valid.
-        if let Ok(entry) = entry::parse(&value) {
-            debug_assert_eq!(entry::directory(&value), Some(entry.directory));
-        }
-    }
-    json_rpc::parse_events(bytes);
 }

@@ -6,21 +6,24 @@
 
 mod layout;
 mod manifest;
+mod reference;
 mod registry;
 
 use std::fs::File;
 use std::path::Path;
 
-use url::Url;
-
 use self::layout::Layout;
 use self::manifest::{Descriptor, Document, Layer, LayerKind};
 use self::registry::Registry;
-use super::{Archive, Origin, WantedPaths, skill_files};
+use super::archive::Archive;
+use super::tree::{Origin, WantedPaths, skill_files};
 use crate::error::{InstallError, Refusal};
+use crate::fetch_options::FetchOptions;
 use crate::file_digest::FileDigest;
+use crate::source::problem::Problem;
+use crate::source::text::local_path;
+use crate::source::{Location, SourceKind, SourceSpec, SourceText};
 use crate::staged_tree::StagedTree;
-use crate::web::Client;
 use crate::{FetchLimits, TreePath};
 
 /// How names start that delete a file of a layer below.
@@ -41,6 +44,166 @@ trait Blobs {
     fn blob(&self, descriptor: Descriptor) -> Result<File, InstallError>;
 }
 
+/// A repository of a registry, as `HOST/NAME`. The reference is the tag or digest.
+#[derive(Debug)]
+pub(super) struct OciRegistryKind;
+
+impl SourceKind for OciRegistryKind {
+    fn name(&self) -> &'static str {
+        "registry"
+    }
+
+    fn parse(&self, source: &SourceText<'_>) -> Option<Result<SourceSpec, Problem>> {
+        let split = reference::split(source.text.strip_prefix("oci://")?);
+        Some(split.map(|(repository, written)| {
+            let spec = source.spec(&Self, Location::Address(repository));
+            match written {
+                Some(written) => spec.with_reference(&written),
+                None => spec,
+            }
+        }))
+    }
+
+    fn check_reference(&self, reference: &str) -> Result<(), Problem> {
+        reference::check(reference)
+    }
+
+    fn text(&self, location: &Location) -> String {
+        format!("oci://{}", location.address())
+    }
+
+    fn separator(&self, reference: &str) -> char {
+        if reference.contains(':') { '@' } else { ':' }
+    }
+
+    fn identity(&self, location: &Location) -> String {
+        format!("oci:{}", location.address())
+    }
+
+    fn at_revision(&self, source: SourceSpec, revision: &str) -> SourceSpec {
+        match revision.strip_prefix("oci:") {
+            Some(digest) => source.with_reference(digest),
+            None => source,
+        }
+    }
+
+    fn fixed_version(
+        &self,
+        source: &SourceSpec,
+        _revision: Option<&str>,
+        _is_tag: bool,
+    ) -> Option<String> {
+        reference::version_number(source.reference()?)
+    }
+
+    fn open(
+        &self,
+        source: &SourceSpec,
+        options: &FetchOptions,
+        scratch: &Path,
+    ) -> Result<Box<dyn Origin>, InstallError> {
+        let repository = source.location().address();
+        let (host, name) = repository.split_once('/').unwrap_or((&repository, ""));
+        // The registry of Docker has another address than name.
+        let host = if host == "docker.io" {
+            "registry-1.docker.io"
+        } else {
+            host
+        };
+        let scheme = options.web.scheme_for(host);
+        let (client, url) = options.client(&format!("{scheme}://{host}/"))?;
+        let shown = format!("{url}{name}");
+        let registry = Registry::new(client, &url, name, scratch)?;
+        let reference = source.reference();
+        let artifact = OciArtifact::open(Box::new(registry), &shown, reference, &options.limits)?;
+        Ok(Box::new(artifact))
+    }
+
+    /// As a manifest or an index, and as the challenge of a registry.
+    fn parse_documents(&self, bytes: &[u8]) {
+        if let Ok(Document::Index(manifests)) = manifest::parse(bytes) {
+            // An index without an artifact has none.
+            let _ = manifest::select(&manifests);
+        }
+        if let Ok(text) = std::str::from_utf8(bytes) {
+            let _ = registry::parameter(text, "realm");
+        }
+    }
+}
+
+/// An image layout on disk.
+#[derive(Debug)]
+pub(super) struct OciLayoutKind;
+
+impl SourceKind for OciLayoutKind {
+    fn name(&self) -> &'static str {
+        "image layout"
+    }
+
+    fn parse(&self, source: &SourceText<'_>) -> Option<Result<SourceSpec, Problem>> {
+        let path = local_path(source.text.strip_prefix("oci:")?);
+        Some(path.map(|path| source.spec(&Self, Location::Path(path))))
+    }
+
+    fn check_reference(&self, reference: &str) -> Result<(), Problem> {
+        reference::check(reference)
+    }
+
+    fn text(&self, location: &Location) -> String {
+        format!("oci:{}", location.address())
+    }
+
+    fn identity(&self, location: &Location) -> String {
+        self.text(location)
+    }
+
+    fn at_revision(&self, source: SourceSpec, revision: &str) -> SourceSpec {
+        layout_at_revision(source, revision)
+    }
+
+    fn fixed_version(
+        &self,
+        source: &SourceSpec,
+        _revision: Option<&str>,
+        _is_tag: bool,
+    ) -> Option<String> {
+        reference::version_number(source.reference()?)
+    }
+
+    fn open(
+        &self,
+        source: &SourceSpec,
+        options: &FetchOptions,
+        _scratch: &Path,
+    ) -> Result<Box<dyn Origin>, InstallError> {
+        open_layout(source, options)
+    }
+}
+
+/// Opens an image layout, also one that was written as a directory.
+pub(super) fn open_layout(
+    source: &SourceSpec,
+    options: &FetchOptions,
+) -> Result<Box<dyn Origin>, InstallError> {
+    let path = source.location().path();
+    let shown = path.display().to_string();
+    let layout = Layout::open(path, &options.limits)?;
+    let reference = source.reference();
+    let artifact = OciArtifact::open(Box::new(layout), &shown, reference, &options.limits)?;
+    Ok(Box::new(artifact))
+}
+
+/// Returns the image layout of a directory at a revision of one.
+pub(super) fn layout_at_revision(source: SourceSpec, revision: &str) -> SourceSpec {
+    match revision.strip_prefix("oci:") {
+        Some(digest) => {
+            let (location, path) = (source.location().clone(), source.path().clone());
+            SourceSpec::new(&OciLayoutKind, location, Some(digest.to_owned()), path)
+        }
+        None => source,
+    }
+}
+
 pub(crate) struct OciArtifact {
     digest: FileDigest,
     blobs: Box<dyn Blobs>,
@@ -53,31 +216,6 @@ enum Content {
 }
 
 impl OciArtifact {
-    /// Opens an image layout.
-    pub(crate) fn open_layout(
-        path: &Path,
-        reference: Option<&str>,
-        limits: &FetchLimits,
-    ) -> Result<Self, InstallError> {
-        let shown = path.display().to_string();
-        let layout = Layout::open(path, limits)?;
-        Self::open(Box::new(layout), &shown, reference, limits)
-    }
-
-    /// Reads a manifest of a registry, whose URL is `host`.
-    pub(crate) fn open_registry(
-        client: Client,
-        host: &Url,
-        name: &str,
-        reference: Option<&str>,
-        scratch: &Path,
-        limits: &FetchLimits,
-    ) -> Result<Self, InstallError> {
-        let shown = format!("{host}{name}");
-        let registry = Registry::new(client, host, name, scratch)?;
-        Self::open(Box::new(registry), &shown, reference, limits)
-    }
-
     fn open(
         blobs: Box<dyn Blobs>,
         shown: &str,
@@ -197,16 +335,5 @@ impl Origin for OciArtifact {
 
     fn revision(&self, _directory: &TreePath) -> Option<String> {
         Some(format!("oci:{}", self.digest))
-    }
-}
-
-/// Parses bytes as a manifest or an index, and as the challenge of a registry.
-pub(super) fn parse_documents(bytes: &[u8]) {
-    if let Ok(Document::Index(manifests)) = manifest::parse(bytes) {
-        // An index without an artifact has none.
-        let _ = manifest::select(&manifests);
-    }
-    if let Ok(text) = std::str::from_utf8(bytes) {
-        let _ = registry::parameter(text, "realm");
     }
 }

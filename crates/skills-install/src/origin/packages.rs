@@ -15,8 +15,13 @@ use serde_json::Value;
 use skills_discovery::SKILL_FILE;
 use skills_manifest::is_invisible;
 
-use super::{Directory, Origin};
+use super::directory::Directory;
+use super::tree::Origin;
 use crate::error::{InstallError, Refusal};
+use crate::fetch_options::FetchOptions;
+use crate::source::problem::Problem;
+use crate::source::text::local_path;
+use crate::source::{Location, SourceKind, SourceSpec, SourceText};
 use crate::staged_tree::StagedTree;
 use crate::{FetchLimits, PathProblem, TreePath};
 
@@ -28,6 +33,52 @@ const PACKAGE_FILE: &str = "package.json";
 const MAX_PACKAGE_BYTES: u64 = 1 << 20;
 /// Maximum length of the name of a package and of a version, in bytes.
 const MAX_NAME_BYTES: usize = 214;
+
+/// A package of npm, or a directory of packages such as `node_modules`.
+#[derive(Debug)]
+pub(super) struct NpmKind;
+
+impl SourceKind for NpmKind {
+    fn name(&self) -> &'static str {
+        "directory of packages"
+    }
+
+    fn parse(&self, source: &SourceText<'_>) -> Option<Result<SourceSpec, Problem>> {
+        let path = local_path(source.text.strip_prefix("npm:")?);
+        Some(path.map(|path| source.spec(&Self, Location::Path(path))))
+    }
+
+    fn text(&self, location: &Location) -> String {
+        format!("npm:{}", location.address())
+    }
+
+    fn identity(&self, location: &Location) -> String {
+        self.text(location)
+    }
+
+    fn fixed_version(
+        &self,
+        _source: &SourceSpec,
+        revision: Option<&str>,
+        _is_tag: bool,
+    ) -> Option<String> {
+        revision.map(str::to_owned)
+    }
+
+    fn has_numbered_revisions(&self) -> bool {
+        true
+    }
+
+    fn open(
+        &self,
+        source: &SourceSpec,
+        options: &FetchOptions,
+        _scratch: &Path,
+    ) -> Result<Box<dyn Origin>, InstallError> {
+        let path = source.location().path();
+        Ok(Box::new(Packages::open(path, &options.limits)?))
+    }
+}
 
 /// The skills of one package or of a directory of packages.
 pub(crate) struct Packages {

@@ -11,9 +11,15 @@ use skills_signature::{Signatures, Signer};
 use url::Url;
 
 use self::index::{EntryContent, IndexEntry, IndexProblem};
-use super::{Archive, Origin, VerifyFile};
+use super::archive::{self, Archive};
+use super::git;
+use super::tree::{Origin, VerifyFile};
 use crate::error::InstallError;
+use crate::fetch_options::FetchOptions;
 use crate::signature::SignatureRules;
+use crate::source::problem::Problem;
+use crate::source::text::{parse_web_url, url_identity};
+use crate::source::{Location, SourceKind, SourceSpec, SourceText};
 use crate::staged_tree::StagedTree;
 use crate::web::{Client, check_status, failed};
 use crate::{FetchLimits, TreePath};
@@ -25,6 +31,56 @@ const INDEX_PATHS: [&str; 2] = [
 ];
 /// Maximum size of an index, in bytes.
 const MAX_INDEX_BYTES: u64 = 8 << 20;
+
+/// A web site with an index of skills, by the URL of the site or of the index.
+#[derive(Debug)]
+pub(super) struct SiteKind;
+
+impl SourceKind for SiteKind {
+    fn name(&self) -> &'static str {
+        "web site"
+    }
+
+    fn parse(&self, source: &SourceText<'_>) -> Option<Result<SourceSpec, Problem>> {
+        let url = match source.text.strip_prefix("site+") {
+            Some(url) => url,
+            None => match source.text.split_once("://") {
+                Some(("https" | "http", _)) => source.text,
+                _ => return None,
+            },
+        };
+        Some(parse_web_url(url).map(|url| source.spec(&Self, Location::Address(url))))
+    }
+
+    fn text(&self, location: &Location) -> String {
+        let url = location.address();
+        if archive::is_by_itself(&url) || git::is_by_itself(&url) {
+            format!("site+{url}")
+        } else {
+            url.into_owned()
+        }
+    }
+
+    fn identity(&self, location: &Location) -> String {
+        url_identity(&location.address(), "https")
+    }
+
+    fn open(
+        &self,
+        source: &SourceSpec,
+        options: &FetchOptions,
+        scratch: &Path,
+    ) -> Result<Box<dyn Origin>, InstallError> {
+        let (client, url) = options.client(&source.location().address())?;
+        let site = Site::open(client, &url, scratch, &options.limits)?;
+        Ok(Box::new(site.with_signatures(options.signatures.clone())))
+    }
+
+    fn parse_documents(&self, bytes: &[u8]) {
+        // Either result is one that a source may cause.
+        let _ = index::parse(bytes);
+    }
+}
 
 /// The index of a site. A skill is downloaded when it is wanted.
 pub(crate) struct Site {
@@ -244,10 +300,4 @@ fn read_index(client: &Client, url: &Url) -> Result<(Url, Vec<u8>), InstallError
     let response = check_status(client.get(url, &[])?)?;
     let url = response.url.clone();
     Ok((url, client.read(response, MAX_INDEX_BYTES)?))
-}
-
-/// Parses bytes as an index.
-pub(super) fn parse_documents(bytes: &[u8]) {
-    // Either result is one that a source may cause.
-    let _ = index::parse(bytes);
 }

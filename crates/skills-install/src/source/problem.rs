@@ -11,12 +11,12 @@ pub(super) const MAX_BYTES: usize = 4_096;
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("cannot parse source `{text}`: {problem}")]
 pub struct SourceError {
-    pub(super) text: String,
-    pub(super) problem: Problem,
+    text: String,
+    problem: Problem,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub(super) enum Problem {
+pub(crate) enum Problem {
     #[error("it is empty")]
     Empty,
     #[error("it is longer than {MAX_BYTES} bytes")]
@@ -58,6 +58,24 @@ pub(super) enum Problem {
 }
 
 impl SourceError {
+    /// Returns the error of a text. Errors are logged; a password is not, also if the URL is wrong in
+    /// another way, so that its parts are not known.
+    pub(crate) fn new(text: &str, problem: Problem) -> Self {
+        let text = text.trim();
+        let authority = text
+            .split_once("://")
+            .and_then(|(_, rest)| rest.split('/').next());
+        let has_user = authority.is_some_and(|authority| authority.contains('@'));
+        let shown = match text.rsplit_once('@') {
+            Some((_, host)) if has_user || problem == Problem::Password => format!("…@{host}"),
+            _ => text.to_owned(),
+        };
+        Self {
+            text: shown.chars().take(200).collect(),
+            problem,
+        }
+    }
+
     /// Returns what to write instead.
     #[must_use]
     pub fn help(&self) -> String {

@@ -19,10 +19,9 @@ use super::credentials::{CredentialUse, Credentials, authorized};
 use super::resolver::{AllowedAddresses, CheckedResolver, NotPublic};
 use super::response::{Response, check_status, redirect};
 use super::{PrivateHost, WebOptions};
-use crate::FetchLimits;
 use crate::error::{InstallError, Repr};
 use crate::file_digest::FileDigest;
-use crate::origin::GitOptions;
+use crate::{FetchLimits, GitOptions};
 
 /// Maximum number of redirects of one request.
 const MAX_REDIRECTS: usize = 5;

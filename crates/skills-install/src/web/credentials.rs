@@ -7,7 +7,7 @@ use url::Url;
 
 use super::{Response, is_loopback};
 use crate::error::InstallError;
-use crate::origin::{Credential, GitCredentials, GitOptions};
+use crate::origin::git_command::{Credential, GitCredentials, GitOptions};
 
 /// Whether a request had credentials.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -4,26 +4,18 @@ use std::path::Path;
 
 use insta::assert_snapshot;
 use proptest::prelude::*;
-use skills_install::{Source, SourceRule, SourceSpec};
+use skills_install::{SourceRule, SourceSpec};
 
 /// Returns the kind, parts and identity of a source on one line.
 fn describe(text: &str) -> String {
     match text.parse::<SourceSpec>() {
         Ok(spec) => {
-            let kind = match spec.source() {
-                Source::Directory(path) => format!("directory {}", path.display()),
-                Source::Packages(path) => format!("packages {}", path.display()),
-                Source::ArchiveFile(path) => format!("archive {}", path.display()),
-                Source::ArchiveUrl(url) => format!("archive {url}"),
-                Source::Git(url) => format!("git {url}"),
-                Source::Site(url) => format!("site {url}"),
-                other => format!("{other:?}"),
-            };
             let again: SourceSpec = spec.to_string().parse().unwrap();
             assert_eq!(again, spec, "{text}");
             let reference = spec.reference().unwrap_or("-");
             format!(
-                "{kind} | {reference} | {} | {}",
+                "{} | {reference} | {} | {spec} | {}",
+                spec.kind(),
                 spec.path(),
                 spec.identity()
             )

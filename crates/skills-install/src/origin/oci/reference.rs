@@ -1,7 +1,7 @@
 //! References of OCI registries: `HOST/NAME:TAG` and `HOST/NAME@sha256:DIGEST`.
 
-use super::problem::Problem;
-use super::reference::check_archive_digest;
+use crate::source::problem::Problem;
+use crate::source::text::check_archive_digest;
 
 /// Maximum length of a tag, in bytes.
 const MAX_TAG_BYTES: usize = 128;
@@ -38,7 +38,7 @@ pub(super) fn split(text: &str) -> Result<(String, Option<String>), Problem> {
 }
 
 /// Checks a tag or a digest.
-pub(super) fn check_reference(text: &str) -> Result<(), Problem> {
+pub(super) fn check(text: &str) -> Result<(), Problem> {
     if text.contains(':') {
         return check_archive_digest(text).map_err(|_| Problem::Tag(text.to_owned()));
     }
@@ -51,6 +51,13 @@ pub(super) fn check_reference(text: &str) -> Result<(), Problem> {
     } else {
         Err(Problem::Tag(text.to_owned()))
     }
+}
+
+/// Returns the version of a tag that looks like the number of one.
+pub(super) fn version_number(reference: &str) -> Option<String> {
+    let number = reference.trim_start_matches('v');
+    let is_number = number.starts_with(|c: char| c.is_ascii_digit()) && number.contains('.');
+    is_number.then(|| number.to_owned())
 }
 
 /// Returns true for a host name or address, with or without a port.
