@@ -52,6 +52,11 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
+#![cfg_attr(
+    not(all(feature = "clawhub", feature = "mcp", feature = "oci")),
+    expect(dead_code, reason = "some parts are used by these kinds only")
+)]
+
 mod capabilities;
 mod error;
 mod fetch_options;

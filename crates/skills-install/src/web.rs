@@ -2,7 +2,7 @@
 
 mod agents;
 mod client;
-mod credentials;
+pub(crate) mod credentials;
 mod private_host;
 mod resolver;
 mod response;
@@ -19,7 +19,6 @@ use crate::progress::Progress;
 pub use private_host::{InvalidHost, PrivateHost};
 
 pub(crate) use client::{Client, failed, is_loopback};
-pub(crate) use credentials::Credentials;
 pub(crate) use response::{Response, check_status};
 
 /// Returns the addresses of a host name and port.

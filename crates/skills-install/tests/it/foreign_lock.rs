@@ -13,6 +13,7 @@ fn sources(skills: &str) -> Vec<String> {
     sources.collect()
 }
 
+#[cfg(feature = "clawhub")]
 #[test]
 fn an_entry_is_of_the_installer_whose_fields_it_has() {
     assert_eq!(

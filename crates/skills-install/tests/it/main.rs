@@ -7,7 +7,7 @@
 
 #[cfg(unix)]
 mod archive;
-#[cfg(unix)]
+#[cfg(all(unix, feature = "clawhub"))]
 mod clawhub;
 #[cfg(unix)]
 mod crash;
@@ -22,14 +22,14 @@ mod git;
 mod install;
 #[cfg(unix)]
 mod lock_file;
-#[cfg(unix)]
+#[cfg(all(unix, feature = "mcp"))]
 mod mcp;
 #[cfg(unix)]
 #[path = "../../../skills-signature/tests/it/minisign_signer.rs"]
 mod minisign_signer;
-#[cfg(unix)]
+#[cfg(all(unix, feature = "oci"))]
 mod oci;
-#[cfg(unix)]
+#[cfg(all(unix, feature = "npm"))]
 mod packages;
 mod publish;
 #[cfg(unix)]
@@ -40,6 +40,8 @@ mod sigstore_instance;
 #[cfg(unix)]
 mod site;
 mod source;
+#[cfg(all(feature = "clawhub", feature = "mcp", feature = "npm", feature = "oci"))]
+mod source_text;
 #[cfg(unix)]
 mod tamper;
 #[cfg(unix)]

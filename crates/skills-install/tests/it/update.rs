@@ -203,6 +203,7 @@ fn skills_in_directories_of_one_name_are_updated_together() {
     assert_eq!(describe(&planned), ["pdf-a Keep", "pdf-b Keep"]);
 }
 
+#[cfg(feature = "npm")]
 #[test]
 fn a_source_in_the_project_is_recorded_relative_to_the_lock_file() {
     for (directory, repository) in [(".agents/skills", false), ("tools/skills", true)] {
