@@ -74,6 +74,23 @@ pub(crate) struct SourceText<'a> {
     pub(crate) path: TreePath,
 }
 
+/// The files of a source.
+pub(crate) type Opened = Result<Box<dyn Origin>, InstallError>;
+
+/// Which versions of a kind are meant to have one content for ever.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum FixedVersions {
+    None,
+    /// All, also of a source without a version.
+    All,
+    /// The tags of a repository.
+    Tags,
+    /// References that look like the number of a version.
+    Numbers,
+    /// All revisions, which are numbers of versions and not digests of their content.
+    Revisions,
+}
+
 /// A kind of source: how it is written, what it is, and how it is fetched. Each is one file below
 /// `origin`, which lists all of them.
 pub(crate) trait SourceKind: fmt::Debug + Sync {
@@ -99,24 +116,24 @@ pub(crate) trait SourceKind: fmt::Debug + Sync {
     /// Returns the [identity](SourceSpec::identity) of a location.
     fn identity(&self, location: &Location) -> String;
 
-    /// Returns a source at the version that a lock file records. By default there are none.
-    fn at_revision(&self, source: SourceSpec, _revision: &str) -> SourceSpec {
-        source
-    }
-
-    /// Returns the version of a source if it is meant to have one content for ever.
-    fn fixed_version(
-        &self,
-        _source: &SourceSpec,
-        _revision: Option<&str>,
-        _is_tag: bool,
-    ) -> Option<String> {
+    /// Returns how its revisions in a lock file start, before the version that a source can name.
+    /// By default it has no versions.
+    fn revision_prefix(&self) -> Option<&'static str> {
         None
     }
 
-    /// Returns true if a revision is the number of a version, and not a digest of its content.
-    fn has_numbered_revisions(&self) -> bool {
-        false
+    /// Returns a source at the version that a lock file records.
+    fn at_revision(&self, source: SourceSpec, revision: &str) -> SourceSpec {
+        let prefix = self.revision_prefix();
+        match prefix.and_then(|prefix| revision.strip_prefix(prefix)) {
+            Some(version) => source.with_reference(version),
+            None => source,
+        }
+    }
+
+    /// Returns which of its versions are meant to have one content for ever.
+    fn fixed_versions(&self) -> FixedVersions {
+        FixedVersions::None
     }
 
     /// Replaces the default registry of a kind that has one.
@@ -125,12 +142,7 @@ pub(crate) trait SourceKind: fmt::Debug + Sync {
     }
 
     /// Opens a source, and fetches what its names need. `scratch` is a directory for downloads.
-    fn open(
-        &self,
-        source: &SourceSpec,
-        options: &FetchOptions,
-        scratch: &Path,
-    ) -> Result<Box<dyn Origin>, InstallError>;
+    fn open(&self, source: &SourceSpec, options: &FetchOptions, scratch: &Path) -> Opened;
 
     /// Passes bytes to each parser of a document that servers send.
     fn parse_documents(&self, _bytes: &[u8]) {}
@@ -161,12 +173,7 @@ impl SourceKind for Unusable {
         }
     }
 
-    fn open(
-        &self,
-        source: &SourceSpec,
-        _options: &FetchOptions,
-        _scratch: &Path,
-    ) -> Result<Box<dyn Origin>, InstallError> {
+    fn open(&self, source: &SourceSpec, _options: &FetchOptions, _scratch: &Path) -> Opened {
         let text = source.location.address();
         Err(match &source.location {
             Location::Unusable { error, .. } => error.clone().into(),
@@ -317,24 +324,13 @@ impl SourceSpec {
         self.kind.at_revision(self, revision)
     }
 
-    /// Returns the version of the source if it is meant to have one content for ever: an archive, a
-    /// tag of a repository, a tag of a registry that looks like the number of a version, and every
-    /// version of ClawHub and of a package.
-    pub(crate) fn fixed_version(&self, revision: Option<&str>, is_tag: bool) -> Option<String> {
-        self.kind.fixed_version(self, revision, is_tag)
-    }
-
-    /// Returns true if its revisions are numbers of versions.
-    pub(crate) fn has_numbered_revisions(&self) -> bool {
-        self.kind.has_numbered_revisions()
+    /// Returns which of its versions are meant to have one content for ever.
+    pub(crate) fn fixed_versions(&self) -> FixedVersions {
+        self.kind.fixed_versions()
     }
 
     /// Opens the source. `scratch` is a directory for downloads.
-    pub(crate) fn open(
-        &self,
-        options: &FetchOptions,
-        scratch: &Path,
-    ) -> Result<Box<dyn Origin>, InstallError> {
+    pub(crate) fn open(&self, options: &FetchOptions, scratch: &Path) -> Opened {
         self.kind.open(self, options, scratch)
     }
 

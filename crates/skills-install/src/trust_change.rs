@@ -7,6 +7,7 @@ use skills_packages::compare_npm_versions;
 use skills_signature::is_same_signer;
 
 use crate::LockedSkill;
+use crate::source::FixedVersions;
 
 /// Why a person must agree, whatever the skill asks for.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -94,7 +95,7 @@ fn is_older_package(packages: [Option<(&str, &str)>; 2]) -> bool {
 /// Returns true if one version of a source has another revision than before, or other content if the
 /// revision is the number of the version.
 fn is_replaced(old: &LockedSkill, new: &LockedSkill) -> bool {
-    if new.source.has_numbered_revisions() {
+    if new.source.fixed_versions() == FixedVersions::Revisions {
         old.revision == new.revision && old.content != new.content
     } else {
         old.revision != new.revision
@@ -103,7 +104,18 @@ fn is_replaced(old: &LockedSkill, new: &LockedSkill) -> bool {
 
 /// Returns the version of a source if it is meant to have one content for ever.
 fn fixed_version(old: &LockedSkill, new: &LockedSkill) -> Option<String> {
-    // A branch with the name of a tag replaces it, too.
-    let is_tag = old.tag || new.tag;
-    new.source.fixed_version(new.revision.as_deref(), is_tag)
+    let reference = new.source.reference();
+    match new.source.fixed_versions() {
+        FixedVersions::None => None,
+        FixedVersions::All => Some(new.source.to_string()),
+        // A branch with the name of the tag replaces it, too.
+        FixedVersions::Tags => reference.filter(|_| old.tag || new.tag).map(str::to_owned),
+        FixedVersions::Numbers => {
+            let number = reference?.trim_start_matches('v');
+            let is_number =
+                number.starts_with(|c: char| c.is_ascii_digit()) && number.contains('.');
+            is_number.then(|| number.to_owned())
+        }
+        FixedVersions::Revisions => new.revision.clone(),
+    }
 }

@@ -22,7 +22,7 @@ use crate::source::text::{
     check_archive_digest, explicit_path, has_archive_extension, is_path, parse_web_url, plain_path,
     url_identity,
 };
-use crate::source::{Location, SourceKind, SourceSpec, SourceText};
+use crate::source::{FixedVersions, Location, Opened, SourceKind, SourceSpec, SourceText};
 use crate::staged_tree::{EntryKind, StagedTree, TreeNames, check_entries};
 use crate::{FetchLimits, TreePath};
 
@@ -79,25 +79,15 @@ impl SourceKind for ArchiveKind {
         }
     }
 
-    fn at_revision(&self, source: SourceSpec, revision: &str) -> SourceSpec {
-        source.with_reference(revision)
+    fn revision_prefix(&self) -> Option<&'static str> {
+        Some("")
     }
 
-    fn fixed_version(
-        &self,
-        source: &SourceSpec,
-        _revision: Option<&str>,
-        _is_tag: bool,
-    ) -> Option<String> {
-        Some(source.to_string())
+    fn fixed_versions(&self) -> FixedVersions {
+        FixedVersions::All
     }
 
-    fn open(
-        &self,
-        source: &SourceSpec,
-        options: &FetchOptions,
-        scratch: &Path,
-    ) -> Result<Box<dyn Origin>, InstallError> {
+    fn open(&self, source: &SourceSpec, options: &FetchOptions, scratch: &Path) -> Opened {
         let (file, signatures) = match source.location() {
             Location::Path(path) => {
                 let read = |extension: &str, max_bytes| read_signature(path, extension, max_bytes);

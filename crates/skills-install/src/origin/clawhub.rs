@@ -13,7 +13,7 @@ use crate::fetch_options::FetchOptions;
 use crate::file_digest::FileDigest;
 use crate::source::problem::Problem;
 use crate::source::text::{parse_web_url, url_identity};
-use crate::source::{Location, SourceKind, SourceSpec, SourceText};
+use crate::source::{FixedVersions, Location, Opened, SourceKind, SourceSpec, SourceText};
 use crate::staged_tree::StagedTree;
 use crate::web::{Client, check_status, failed};
 use crate::{FetchLimits, TreePath};
@@ -71,24 +71,12 @@ impl SourceKind for ClawHubKind {
         url_identity(&location.address(), "clawhub")
     }
 
-    fn at_revision(&self, source: SourceSpec, revision: &str) -> SourceSpec {
-        match revision.strip_prefix("clawhub:") {
-            Some(version) => source.with_reference(version),
-            None => source,
-        }
+    fn revision_prefix(&self) -> Option<&'static str> {
+        Some("clawhub:")
     }
 
-    fn fixed_version(
-        &self,
-        _source: &SourceSpec,
-        revision: Option<&str>,
-        _is_tag: bool,
-    ) -> Option<String> {
-        revision.map(str::to_owned)
-    }
-
-    fn has_numbered_revisions(&self) -> bool {
-        true
+    fn fixed_versions(&self) -> FixedVersions {
+        FixedVersions::Revisions
     }
 
     fn with_registry(&self, source: SourceSpec, url: &str) -> Result<SourceSpec, Problem> {
@@ -98,12 +86,7 @@ impl SourceKind for ClawHubKind {
         Ok(source.with_location(Location::Address(address)))
     }
 
-    fn open(
-        &self,
-        source: &SourceSpec,
-        options: &FetchOptions,
-        scratch: &Path,
-    ) -> Result<Box<dyn Origin>, InstallError> {
+    fn open(&self, source: &SourceSpec, options: &FetchOptions, scratch: &Path) -> Opened {
         let address = source.location().address();
         let (registry, slug) = split_address(&address);
         let (client, url) = options.client(registry)?;

@@ -13,7 +13,7 @@ use crate::fetch_options::FetchOptions;
 use crate::skill_tree::is_executable;
 use crate::source::problem::Problem;
 use crate::source::text::{explicit_path, is_path, plain_path};
-use crate::source::{Location, SourceKind, SourceSpec, SourceText};
+use crate::source::{Location, Opened, SourceKind, SourceSpec, SourceText};
 use crate::staged_tree::{EntryKind, StagedTree, check_entries};
 use crate::{FetchLimits, PathProblem, TreePath};
 
@@ -63,12 +63,7 @@ impl SourceKind for DirectoryKind {
         super::oci::layout_at_revision(source, revision)
     }
 
-    fn open(
-        &self,
-        source: &SourceSpec,
-        options: &FetchOptions,
-        _scratch: &Path,
-    ) -> Result<Box<dyn Origin>, InstallError> {
+    fn open(&self, source: &SourceSpec, options: &FetchOptions, _scratch: &Path) -> Opened {
         let path = source.location().path();
         #[cfg(feature = "oci")]
         if path.join("oci-layout").is_file() {

@@ -18,7 +18,7 @@ use crate::error::{InstallError, Refusal};
 use crate::fetch_options::FetchOptions;
 use crate::source::problem::Problem;
 use crate::source::text::explicit_path;
-use crate::source::{Location, SourceKind, SourceSpec, SourceText};
+use crate::source::{FixedVersions, Location, Opened, SourceKind, SourceSpec, SourceText};
 use crate::staged_tree::{StagedTree, check_entries};
 use crate::{FetchLimits, TreePath};
 
@@ -59,28 +59,15 @@ impl SourceKind for GitKind {
         address::identity(&location.address())
     }
 
-    fn at_revision(&self, source: SourceSpec, revision: &str) -> SourceSpec {
-        match revision.strip_prefix("git:") {
-            Some(commit) => source.with_reference(commit),
-            None => source,
-        }
+    fn revision_prefix(&self) -> Option<&'static str> {
+        Some("git:")
     }
 
-    fn fixed_version(
-        &self,
-        source: &SourceSpec,
-        _revision: Option<&str>,
-        is_tag: bool,
-    ) -> Option<String> {
-        source.reference().filter(|_| is_tag).map(str::to_owned)
+    fn fixed_versions(&self) -> FixedVersions {
+        FixedVersions::Tags
     }
 
-    fn open(
-        &self,
-        source: &SourceSpec,
-        options: &FetchOptions,
-        _scratch: &Path,
-    ) -> Result<Box<dyn Origin>, InstallError> {
+    fn open(&self, source: &SourceSpec, options: &FetchOptions, _scratch: &Path) -> Opened {
         let (git, address) = match source.location() {
             Location::Path(path) => (options.git().allow_files(), explicit_path(path)),
             other => (options.git(), other.address().into_owned()),

@@ -166,33 +166,10 @@ impl GitRepository {
         })
     }
 
-    /// Runs git until it ends, with limits of time and of the size of the repository.
+    /// Runs git until it ends, with limits of time and of the size of the repository. It writes no
+    /// output.
     pub(super) fn run(&self, arguments: &[&str], input: Vec<u8>) -> Result<(), InstallError> {
-        let mut child = self
-            .command(arguments)
-            .stdin(Stdio::piped())
-            .stdout(Stdio::null())
-            .stderr(Stdio::piped())
-            .spawn()
-            .map_err(|error| self.start_error(error))?;
-        let (stdin, stderr) = (child.stdin.take(), child.stderr.take());
-        let started = start_writing(stdin, input).and_then(|()| start_reading(stderr));
-        let message = started.map_err(|error| self.without_thread(&mut child, error))?;
-        let status = self.wait(&mut child);
-        if status.is_err() {
-            // It may have ended in the meantime.
-            let _ = child.kill();
-            let _ = child.wait();
-        }
-        self.check_status(status?, &message)
-    }
-
-    fn check_status(&self, status: ExitStatus, message: &Message) -> Result<(), InstallError> {
-        if status.success() {
-            Ok(())
-        } else {
-            Err(self.failure(&message.text()))
-        }
+        self.start_command(self.command(arguments), input)?.finish()
     }
 
     fn wait(&self, child: &mut Child) -> Result<ExitStatus, InstallError> {
@@ -397,8 +374,11 @@ pub(super) struct Running<'a> {
 impl Running<'_> {
     /// Waits for the end, after all output was read.
     pub(super) fn finish(mut self) -> Result<(), InstallError> {
-        let status = self.repository.wait(&mut self.child)?;
-        self.repository.check_status(status, &self.message)
+        if self.repository.wait(&mut self.child)?.success() {
+            Ok(())
+        } else {
+            Err(self.repository.failure(&self.message.text()))
+        }
     }
 }
 

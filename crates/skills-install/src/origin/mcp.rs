@@ -25,7 +25,7 @@ use crate::fetch_options::FetchOptions;
 use crate::file_digest::FileDigest;
 use crate::source::problem::Problem;
 use crate::source::text::{parse_web_url, url_identity};
-use crate::source::{Location, SourceKind, SourceSpec, SourceText};
+use crate::source::{Location, Opened, SourceKind, SourceSpec, SourceText};
 use crate::staged_tree::{StagedTree, check_entries};
 use crate::web::{Client, failed};
 use crate::{FetchLimits, TreePath};
@@ -61,12 +61,7 @@ impl SourceKind for McpKind {
         url_identity(&location.address(), "mcp")
     }
 
-    fn open(
-        &self,
-        source: &SourceSpec,
-        options: &FetchOptions,
-        _scratch: &Path,
-    ) -> Result<Box<dyn Origin>, InstallError> {
+    fn open(&self, source: &SourceSpec, options: &FetchOptions, _scratch: &Path) -> Opened {
         let (client, url) = options.client(&source.location().address())?;
         Ok(Box::new(McpServer::open(client, &url, &options.limits)?))
     }

@@ -22,7 +22,7 @@ use crate::fetch_options::FetchOptions;
 use crate::file_digest::FileDigest;
 use crate::source::problem::Problem;
 use crate::source::text::local_path;
-use crate::source::{Location, SourceKind, SourceSpec, SourceText};
+use crate::source::{FixedVersions, Location, Opened, SourceKind, SourceSpec, SourceText};
 use crate::staged_tree::StagedTree;
 use crate::{FetchLimits, TreePath};
 
@@ -80,28 +80,15 @@ impl SourceKind for OciRegistryKind {
         format!("oci:{}", location.address())
     }
 
-    fn at_revision(&self, source: SourceSpec, revision: &str) -> SourceSpec {
-        match revision.strip_prefix("oci:") {
-            Some(digest) => source.with_reference(digest),
-            None => source,
-        }
+    fn revision_prefix(&self) -> Option<&'static str> {
+        Some("oci:")
     }
 
-    fn fixed_version(
-        &self,
-        source: &SourceSpec,
-        _revision: Option<&str>,
-        _is_tag: bool,
-    ) -> Option<String> {
-        reference::version_number(source.reference()?)
+    fn fixed_versions(&self) -> FixedVersions {
+        FixedVersions::Numbers
     }
 
-    fn open(
-        &self,
-        source: &SourceSpec,
-        options: &FetchOptions,
-        scratch: &Path,
-    ) -> Result<Box<dyn Origin>, InstallError> {
+    fn open(&self, source: &SourceSpec, options: &FetchOptions, scratch: &Path) -> Opened {
         let repository = source.location().address();
         let (host, name) = repository.split_once('/').unwrap_or((&repository, ""));
         // The registry of Docker has another address than name.
@@ -161,30 +148,17 @@ impl SourceKind for OciLayoutKind {
         layout_at_revision(source, revision)
     }
 
-    fn fixed_version(
-        &self,
-        source: &SourceSpec,
-        _revision: Option<&str>,
-        _is_tag: bool,
-    ) -> Option<String> {
-        reference::version_number(source.reference()?)
+    fn fixed_versions(&self) -> FixedVersions {
+        FixedVersions::Numbers
     }
 
-    fn open(
-        &self,
-        source: &SourceSpec,
-        options: &FetchOptions,
-        _scratch: &Path,
-    ) -> Result<Box<dyn Origin>, InstallError> {
+    fn open(&self, source: &SourceSpec, options: &FetchOptions, _scratch: &Path) -> Opened {
         open_layout(source, options)
     }
 }
 
 /// Opens an image layout, also one that was written as a directory.
-pub(super) fn open_layout(
-    source: &SourceSpec,
-    options: &FetchOptions,
-) -> Result<Box<dyn Origin>, InstallError> {
+pub(super) fn open_layout(source: &SourceSpec, options: &FetchOptions) -> Opened {
     let path = source.location().path();
     let shown = path.display().to_string();
     let layout = Layout::open(path, &options.limits)?;

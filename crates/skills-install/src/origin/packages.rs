@@ -21,7 +21,7 @@ use crate::error::{InstallError, Refusal};
 use crate::fetch_options::FetchOptions;
 use crate::source::problem::Problem;
 use crate::source::text::local_path;
-use crate::source::{Location, SourceKind, SourceSpec, SourceText};
+use crate::source::{FixedVersions, Location, Opened, SourceKind, SourceSpec, SourceText};
 use crate::staged_tree::StagedTree;
 use crate::{FetchLimits, PathProblem, TreePath};
 
@@ -56,25 +56,11 @@ impl SourceKind for NpmKind {
         self.text(location)
     }
 
-    fn fixed_version(
-        &self,
-        _source: &SourceSpec,
-        revision: Option<&str>,
-        _is_tag: bool,
-    ) -> Option<String> {
-        revision.map(str::to_owned)
+    fn fixed_versions(&self) -> FixedVersions {
+        FixedVersions::Revisions
     }
 
-    fn has_numbered_revisions(&self) -> bool {
-        true
-    }
-
-    fn open(
-        &self,
-        source: &SourceSpec,
-        options: &FetchOptions,
-        _scratch: &Path,
-    ) -> Result<Box<dyn Origin>, InstallError> {
+    fn open(&self, source: &SourceSpec, options: &FetchOptions, _scratch: &Path) -> Opened {
         let path = source.location().path();
         Ok(Box::new(Packages::open(path, &options.limits)?))
     }

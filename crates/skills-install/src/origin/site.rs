@@ -19,7 +19,7 @@ use crate::fetch_options::FetchOptions;
 use crate::signature::SignatureRules;
 use crate::source::problem::Problem;
 use crate::source::text::{parse_web_url, url_identity};
-use crate::source::{Location, SourceKind, SourceSpec, SourceText};
+use crate::source::{Location, Opened, SourceKind, SourceSpec, SourceText};
 use crate::staged_tree::StagedTree;
 use crate::web::{Client, check_status, failed};
 use crate::{FetchLimits, TreePath};
@@ -65,12 +65,7 @@ impl SourceKind for SiteKind {
         url_identity(&location.address(), "https")
     }
 
-    fn open(
-        &self,
-        source: &SourceSpec,
-        options: &FetchOptions,
-        scratch: &Path,
-    ) -> Result<Box<dyn Origin>, InstallError> {
+    fn open(&self, source: &SourceSpec, options: &FetchOptions, scratch: &Path) -> Opened {
         let (client, url) = options.client(&source.location().address())?;
         let site = Site::open(client, &url, scratch, &options.limits)?;
         Ok(Box::new(site.with_signatures(options.signatures.clone())))

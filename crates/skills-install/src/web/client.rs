@@ -15,18 +15,17 @@ use ureq::{Error, Proxy, ProxyProtocol, Timeout};
 use url::{Host, Url};
 
 use super::agents::{Agents, READ_TIMEOUT};
-use super::credentials::{CredentialUse, Credentials, authorized};
+use super::credentials::{CredentialUse, Credentials, authorized, is_loopback};
+use super::options::WebOptions;
+use super::private_host::PrivateHost;
 use super::resolver::{AllowedAddresses, CheckedResolver, NotPublic};
-use super::response::{Response, check_status, redirect};
-use super::{PrivateHost, WebOptions};
+use super::response::{Response, check_status, failed, redirect};
 use crate::error::{InstallError, Repr};
 use crate::file_digest::FileDigest;
 use crate::{FetchLimits, GitOptions};
 
 /// Maximum number of redirects of one request.
 const MAX_REDIRECTS: usize = 5;
-/// Maximum length of a message of a server in an error, in characters.
-const MAX_MESSAGE_CHARS: usize = 200;
 
 /// Reaches the servers of one source, with limits for all requests together.
 pub(crate) struct Client {
@@ -426,19 +425,6 @@ fn with_headers(request: Builder, headers: &[(&str, &str)]) -> Builder {
     })
 }
 
-/// Returns true if a URL names this machine.
-pub(crate) fn is_loopback(url: &Url) -> bool {
-    match url.host() {
-        Some(Host::Ipv4(address)) => address.is_loopback(),
-        Some(Host::Ipv6(address)) => address.is_loopback(),
-        Some(Host::Domain(name)) => {
-            let name = name.trim_end_matches('.').to_ascii_lowercase();
-            name == "localhost" || name.ends_with(".localhost")
-        }
-        None => false,
-    }
-}
-
 /// Parses the URL of a proxy. It may have a password, so it is in no error.
 fn parse_proxy(text: &str, no_proxy: &[String], source: &Url) -> Result<Proxy, InstallError> {
     let invalid = || Repr::Fetch {
@@ -479,9 +465,4 @@ fn blocked(url: &Url, refused: &NotPublic) -> InstallError {
         }),
     }
     .into()
-}
-
-pub(crate) fn failed(url: &Url, cause: impl ToString) -> InstallError {
-    let cause: String = cause.to_string().chars().take(MAX_MESSAGE_CHARS).collect();
-    InstallError::fetch(url.as_str(), cause)
 }

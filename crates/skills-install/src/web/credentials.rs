@@ -3,9 +3,9 @@
 use std::cell::{OnceCell, RefCell};
 
 use ureq::http::header::AUTHORIZATION;
-use url::Url;
+use url::{Host, Url};
 
-use super::{Response, is_loopback};
+use super::response::Response;
 use crate::error::InstallError;
 use crate::origin::git_command::{Credential, GitCredentials, GitOptions};
 
@@ -219,6 +219,19 @@ fn authorization(credential: &Credential, answer: &Response) -> Option<String> {
         credential.bearer()
     } else {
         None
+    }
+}
+
+/// Returns true if a URL names this machine.
+pub(crate) fn is_loopback(url: &Url) -> bool {
+    match url.host() {
+        Some(Host::Ipv4(address)) => address.is_loopback(),
+        Some(Host::Ipv6(address)) => address.is_loopback(),
+        Some(Host::Domain(name)) => {
+            let name = name.trim_end_matches('.').to_ascii_lowercase();
+            name == "localhost" || name.ends_with(".localhost")
+        }
+        None => false,
     }
 }
 

@@ -11,7 +11,8 @@ use ureq::http::Uri;
 use ureq::unversioned::resolver::{DefaultResolver, ResolvedSocketAddrs, Resolver};
 use ureq::unversioned::transport::NextTimeout;
 
-use super::{Lookup, PrivateHost};
+use super::options::Lookup;
+use super::private_host::PrivateHost;
 
 /// A resolver whose addresses are public, or of this machine if that was allowed.
 ///

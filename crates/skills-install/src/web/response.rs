@@ -5,8 +5,10 @@ use ureq::http::{HeaderMap, header};
 use url::Url;
 
 use super::credentials::CredentialUse;
-use super::failed;
 use crate::error::{InstallError, Repr};
+
+/// Maximum length of a message of a server in an error, in characters.
+const MAX_MESSAGE_CHARS: usize = 200;
 
 /// The start of a response. Its body is read by the client, which counts bytes.
 pub(crate) struct Response {
@@ -75,4 +77,9 @@ pub(super) fn redirect(response: &Response) -> Result<Option<Url>, InstallError>
         ));
     }
     Ok(Some(target))
+}
+
+pub(crate) fn failed(url: &Url, cause: impl ToString) -> InstallError {
+    let cause: String = cause.to_string().chars().take(MAX_MESSAGE_CHARS).collect();
+    InstallError::fetch(url.as_str(), cause)
 }

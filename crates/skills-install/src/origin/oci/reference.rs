@@ -53,13 +53,6 @@ pub(super) fn check(text: &str) -> Result<(), Problem> {
     }
 }
 
-/// Returns the version of a tag that looks like the number of one.
-pub(super) fn version_number(reference: &str) -> Option<String> {
-    let number = reference.trim_start_matches('v');
-    let is_number = number.starts_with(|c: char| c.is_ascii_digit()) && number.contains('.');
-    is_number.then(|| number.to_owned())
-}
-
 /// Returns true for a host name or address, with or without a port.
 fn is_host(text: &str) -> bool {
     let is_plain =
