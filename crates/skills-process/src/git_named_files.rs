@@ -1,12 +1,11 @@
 //! The files that the configuration of a repository names, and that git executes or reads.
 use std::collections::BTreeSet;
 use std::ffi::OsStr;
-use std::fs::{self, File};
-use std::io::Read;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Component, Path, PathBuf};
 
 use crate::git_config::{self, Setting};
+use crate::regular_file::{self, Symlink};
 
 /// The most bytes of a configuration file that are read.
 const MAX_BYTES: u64 = 1 << 20;
@@ -132,18 +131,12 @@ fn referenced(file: &Path, prefix: &str) -> Option<PathBuf> {
     Some(PathBuf::from(OsStr::from_bytes(path)))
 }
 
-/// Reads a regular file, at most `max_bytes`. Returns whether that was all of it. A pipe is not
-/// waited for.
+/// Reads a regular file, at most `max_bytes`. Returns whether that was all of it.
 fn read_regular(path: &Path, max_bytes: u64) -> Option<(Vec<u8>, bool)> {
-    let flags = rustix::fs::OFlags::RDONLY
-        | rustix::fs::OFlags::NONBLOCK
-        | rustix::fs::OFlags::NOCTTY
-        | rustix::fs::OFlags::CLOEXEC;
-    let file = File::from(rustix::fs::open(path, flags, rustix::fs::Mode::empty()).ok()?);
-    let metadata = file.metadata().ok().filter(fs::Metadata::is_file)?;
-    let mut bytes = Vec::new();
-    file.take(max_bytes).read_to_end(&mut bytes).ok()?;
-    Some((bytes, metadata.len() <= max_bytes))
+    let mut bytes = regular_file::read_start(path, Symlink::Follow, max_bytes + 1).ok()?;
+    let is_complete = bytes.len() as u64 <= max_bytes;
+    bytes.truncate(usize::try_from(max_bytes).unwrap_or(usize::MAX));
+    Some((bytes, is_complete))
 }
 
 /// A search through the configuration of one repository.
@@ -414,6 +407,8 @@ fn normalized(path: &Path) -> PathBuf {
 #[cfg(test)]
 #[expect(clippy::disallowed_methods, reason = "a test creates its own files")]
 mod tests {
+    use std::fs;
+
     use super::*;
 
     struct Repository(tempfile::TempDir);

@@ -43,6 +43,3 @@ mod version;
 pub use finder::ProgramFinder;
 pub use resolved_program::ResolvedProgram;
 pub use runtimes::{MemoryRlimit, interpreter_args, interpreter_names};
-
-/// Why a candidate is not used.
-type SkipReason = String;

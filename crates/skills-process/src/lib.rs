@@ -41,6 +41,8 @@ mod key_files;
 #[cfg(unix)]
 mod protected_entries;
 mod quota_monitor;
+#[cfg(unix)]
+mod regular_file;
 mod scratch_dir;
 #[cfg(all(
     target_os = "linux",

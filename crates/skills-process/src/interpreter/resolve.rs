@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use super::SkipReason;
+use super::bounded_read::SkipReason;
 use super::prefix::{Prefix, is_system, remove_nested};
 use super::resolved_program::ResolvedProgram;
 use super::runtimes::MemoryRlimit;

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use super::bounded_read::read_start_of;
+use crate::regular_file::{Symlink, read_start};
 
 /// Maximum length of the first line, in bytes (Linux).
 const MAX_BYTES: u64 = 256;
@@ -19,7 +19,7 @@ pub(super) struct Shebang {
 impl Shebang {
     /// Reads the first line of a file; `None` if it is not a script.
     pub(super) fn read(path: &Path) -> Option<Self> {
-        let start = read_start_of(path, MAX_BYTES)?;
+        let start = read_start(path, Symlink::Follow, MAX_BYTES).ok()?;
         let line = start.split(|byte| *byte == b'\n').next()?;
         Self::parse(std::str::from_utf8(line).ok()?)
     }

@@ -3,8 +3,7 @@
 
 use std::path::{Path, PathBuf};
 
-use super::SkipReason;
-use super::bounded_read::{is_script, list_names, read_text};
+use super::bounded_read::{SkipReason, is_script, list_names, read_text};
 use super::version::{highest_first, is_version};
 
 /// The names of mise, past and present.

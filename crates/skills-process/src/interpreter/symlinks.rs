@@ -4,7 +4,7 @@ use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
-use super::SkipReason;
+use super::bounded_read::SkipReason;
 
 /// The limit of Linux.
 const MAX_LINKS: usize = 40;

@@ -2,8 +2,7 @@
 
 use std::path::{Component, Path, PathBuf};
 
-use super::SkipReason;
-use super::bounded_read::{list_names, read_text};
+use super::bounded_read::{SkipReason, list_names, read_text};
 use super::grantable::is_grantable;
 use super::prefix::{Prefix, is_python_library, library_directories};
 

@@ -1,14 +1,13 @@
 //! Files that have the name of a file with keys, and hold none.
 
 use std::ffi::OsStr;
-use std::fs::{File, Metadata, OpenOptions};
-use std::io::Read;
-use std::os::unix::fs::OpenOptionsExt;
+use std::fs::Metadata;
 use std::path::Path;
 
 use super::git_settings::is_public_git_config;
 use super::named_by_content::holds_key;
 use super::secret_text::{has_user, is_variable, may_hold_secret};
+use crate::regular_file::{self, Symlink};
 
 /// Larger files count as files with keys. The list of all public authorities has 300 KiB.
 const MAX_BYTES: u64 = 1 << 20;
@@ -76,30 +75,14 @@ fn read_text(path: &Path) -> Option<String> {
 
 /// Returns the first 64 KiB of a regular file. Symlinks are not followed.
 pub(super) fn read_start(path: &Path) -> Option<Vec<u8>> {
-    let mut bytes = Vec::new();
-    open(path)?.take(START_BYTES).read_to_end(&mut bytes).ok()?;
-    Some(bytes)
+    regular_file::read_start(path, Symlink::Reject, START_BYTES).ok()
 }
 
 /// Returns the content of a regular file of at most a mebibyte. Symlinks are not followed.
 pub(super) fn read_bytes(path: &Path) -> Option<Vec<u8>> {
-    let mut bytes = Vec::new();
     // One byte more, so that a larger file is recognized.
-    open(path)?
-        .take(MAX_BYTES + 1)
-        .read_to_end(&mut bytes)
-        .ok()?;
+    let bytes = regular_file::read_start(path, Symlink::Reject, MAX_BYTES + 1).ok()?;
     (bytes.len() as u64 <= MAX_BYTES).then_some(bytes)
-}
-
-fn open(path: &Path) -> Option<File> {
-    let flags = rustix::fs::OFlags::NOFOLLOW | rustix::fs::OFlags::NONBLOCK;
-    let file = OpenOptions::new()
-        .read(true)
-        .custom_flags(flags.bits() as i32)
-        .open(path)
-        .ok()?;
-    file.metadata().ok()?.is_file().then_some(file)
 }
 
 /// Returns true if a text has PEM blocks, all of them are public, and nothing but comments is around
