@@ -10,10 +10,10 @@ use cap_std::fs::Dir;
 use skills_discovery::{FOLDER_SETTINGS, is_in_generated_directory};
 
 use crate::error::{InstallError, Refusal, Repr};
-use crate::file_writers::{FileWriters, create_below};
+use crate::file_batch::{FileBatch, create_below};
 use crate::{FetchLimits, TreePath};
 
-/// Size of the parts in which files are written. Smaller files are written on other threads.
+/// Size of the parts in which files are written. Smaller files are written in batches.
 const BUFFER_BYTES: usize = 64 * 1024;
 /// How pointers to files in Git LFS start.
 const LFS_POINTER: &[u8] = b"version https://git-lfs.github.com/spec/v1";
@@ -118,7 +118,7 @@ pub(crate) struct StagedTree {
     links: Vec<(TreePath, String)>,
     bytes: u64,
     buffer: Vec<u8>,
-    writers: FileWriters,
+    batch: FileBatch,
     limits: FetchLimits,
 }
 
@@ -133,8 +133,7 @@ impl StagedTree {
         let handle = Dir::open_ambient_dir(path, ambient_authority()).map_err(failed)?;
         Ok(Self {
             path: path.to_owned(),
-            writers: FileWriters::start(&handle, path)
-                .map_err(|error| InstallError::io("write", path, error))?,
+            batch: FileBatch::default(),
             handle,
             skills: skills
                 .iter()
@@ -170,7 +169,9 @@ impl StagedTree {
         let is_whole = read < self.buffer.len();
         let written = if is_whole {
             self.check_bytes(read as u64)?;
-            self.writers.write(path, is_executable, head)?;
+            if self.batch.add(path, is_executable, head) {
+                self.batch.write(&self.handle, &self.path)?;
+            }
             read as u64
         } else {
             self.write_large(path, is_executable, &mut content)?
@@ -222,13 +223,13 @@ impl StagedTree {
         Ok(())
     }
 
-    /// Waits until all files are written, and creates the symlinks. Each must stay in the directory
+    /// Writes the files that wait, and creates the symlinks. Each must stay in the directory
     /// of its skill.
     ///
     /// A target may go up only at its start. So the directory that it starts from is a real one,
     /// and what follows passes only symlinks for which the same is true: no chain leads out.
     pub(crate) fn link_all(&mut self) -> Result<(), InstallError> {
-        self.writers.finish()?;
+        self.batch.write(&self.handle, &self.path)?;
         for (path, target) in std::mem::take(&mut self.links) {
             let below = self.below_skill(&path);
             if !below.is_some_and(|below| stays_inside(&below, &target)) {
