@@ -441,7 +441,6 @@ fn record_use(record: &File) {
 }
 
 #[cfg(test)]
-#[expect(clippy::disallowed_methods, reason = "files of the test")]
 mod tests {
     use super::*;
 

@@ -235,6 +235,20 @@ impl InstallError {
         .into()
     }
 
+    pub(crate) fn limit(what: &'static str, limit: u64) -> Self {
+        Repr::Limit { what, limit }.into()
+    }
+
+    pub(crate) fn same_name(name: &str, paths: Vec<String>) -> Self {
+        let name = name.to_owned();
+        Repr::SameName { name, paths }.into()
+    }
+
+    pub(crate) fn invalid(path: impl Into<String>, source: DiscoveryError) -> Self {
+        let path = path.into();
+        Repr::Invalid { path, source }.into()
+    }
+
     pub(crate) fn conflict(name: &str, problem: &str, help: &'static str) -> Self {
         Repr::Conflict {
             name: name.to_owned(),

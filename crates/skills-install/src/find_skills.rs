@@ -122,11 +122,7 @@ fn directory_name(directory: &TreePath) -> String {
 }
 
 fn same_name(name: &str, paths: &[TreePath]) -> InstallError {
-    Repr::SameName {
-        name: name.to_owned(),
-        paths: paths.iter().map(ToString::to_string).collect(),
-    }
-    .into()
+    InstallError::same_name(name, paths.iter().map(ToString::to_string).collect())
 }
 
 /// Returns the directory to search. Archives of repositories have one directory above all others,

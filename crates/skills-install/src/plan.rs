@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use crate::capabilities::Difference;
-use crate::error::{InstallError, Repr};
+use crate::error::InstallError;
 use crate::installed::Installed;
 use crate::{LockedSkill, SourceSpec, TrustChange};
 
@@ -179,13 +179,10 @@ impl Plan {
             None => self.changes.push(change),
             Some(other) => {
                 let paths = [other, &change].map(|change| change.locked().source().to_string());
-                let error = Repr::SameName {
-                    name: name.to_owned(),
-                    paths: paths.into(),
-                };
+                let error = InstallError::same_name(name, paths.into());
                 self.failures.push(UpdateFailure {
                     names: vec![name.to_owned()],
-                    error: error.into(),
+                    error,
                 });
             }
         }

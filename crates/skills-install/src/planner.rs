@@ -267,10 +267,7 @@ impl Store {
         let old = self.lock_file().skills().get(&name);
         let at_place = self.installed(&name);
         let action = action(&at_place, old, &locked, edits)?;
-        let invalid = |source| Repr::Invalid {
-            path: name.clone(),
-            source,
-        };
+        let invalid = |source| InstallError::invalid(name.clone(), source);
         let new_files = SkillFiles::open_directory(&skill.directory).map_err(invalid)?;
         // An edited or broken installation is compared as far as it can be read.
         let installed = SkillFiles::open_directory(&self.root().join(&name)).ok();

@@ -78,10 +78,9 @@ impl WellKnownSite {
     /// 1,024 characters (readers reject the whole index then), if it contains a symlink out of its
     /// directory, or if a skill of its name was added.
     pub fn add(&mut self, skill: &SkillFiles) -> Result<(), InstallError> {
-        let document = skill.document().map_err(|source| Repr::Invalid {
-            path: skill.file_name().to_owned(),
-            source,
-        })?;
+        let document = skill
+            .document()
+            .map_err(|source| InstallError::invalid(skill.file_name(), source))?;
         let manifest = document.manifest();
         let rejected = |problem: &str| Repr::NotPublished {
             name: manifest.name().map_or("", SkillName::as_str).to_owned(),

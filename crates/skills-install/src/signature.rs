@@ -149,10 +149,7 @@ impl SignatureRules {
 /// # Errors
 /// Fails if the directory is not a valid skill, or has files that are never installed.
 pub fn statement(directory: &Path) -> Result<String, InstallError> {
-    let invalid = |source| Repr::Invalid {
-        path: directory.display().to_string(),
-        source,
-    };
+    let invalid = |source| InstallError::invalid(directory.display().to_string(), source);
     let files = SkillFiles::open_directory(directory).map_err(invalid)?;
     let document = files.document().map_err(invalid)?;
     let name = document.manifest().name().map(SkillName::as_str);

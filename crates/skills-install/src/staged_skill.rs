@@ -59,10 +59,7 @@ impl Unchecked {
         spec: &SourceSpec,
         words: ToolWords<'_>,
     ) -> Result<StagedSkill, InstallError> {
-        let invalid = |source| Repr::Invalid {
-            path: self.path.to_string(),
-            source,
-        };
+        let invalid = |source| InstallError::invalid(self.path.to_string(), source);
         let files = SkillFiles::open_directory(&self.directory).map_err(invalid)?;
         let document = files.document().map_err(invalid)?;
         let name = document.manifest().name().map(SkillName::as_str);
@@ -101,11 +98,7 @@ pub(crate) fn check_names(staged: &[StagedSkill]) -> Result<(), InstallError> {
     for skill in staged {
         if let Some(other) = paths.insert(fold_case(&skill.name), skill) {
             let paths = [other, skill].map(|skill| skill.source.path().to_string());
-            return Err(Repr::SameName {
-                name: skill.name.clone(),
-                paths: paths.into(),
-            }
-            .into());
+            return Err(InstallError::same_name(&skill.name, paths.into()));
         }
     }
     Ok(())

@@ -206,11 +206,7 @@ impl StagedTree {
         if bytes <= self.limits.max_bytes - self.bytes {
             return Ok(());
         }
-        Err(Repr::Limit {
-            what: "bytes",
-            limit: self.limits.max_bytes,
-        }
-        .into())
+        Err(InstallError::limit("bytes", self.limits.max_bytes))
     }
 
     /// Records a symlink, which may lead anywhere for now.
@@ -313,11 +309,10 @@ pub(crate) fn check_entries(entries: u64, limits: &FetchLimits) -> Result<(), In
     if entries <= limits.max_entries {
         return Ok(());
     }
-    Err(Repr::Limit {
-        what: "files and directories",
-        limit: limits.max_entries,
-    }
-    .into())
+    Err(InstallError::limit(
+        "files and directories",
+        limits.max_entries,
+    ))
 }
 
 /// Returns true if a symlink at `path`, below the skill directory, leads to a path in it.

@@ -449,8 +449,7 @@ fn digest(file: &mut File, limits: &FetchLimits) -> Result<String, InstallError>
     let read =
         io::copy(&mut Read::by_ref(file).take(limit + 1), &mut hasher).map_err(Repr::Archive)?;
     if read > limit {
-        let what = "bytes in its archive";
-        return Err(Repr::Limit { what, limit }.into());
+        return Err(InstallError::limit("bytes in its archive", limit));
     }
     Ok(format!("sha256:{}", hex::encode(hasher.finalize())))
 }

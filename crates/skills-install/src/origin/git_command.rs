@@ -196,11 +196,7 @@ impl GitRepository {
     }
 
     fn too_large(&self) -> InstallError {
-        Repr::Limit {
-            what: "bytes in its repository",
-            limit: self.limits.max_archive_bytes,
-        }
-        .into()
+        InstallError::limit("bytes in its repository", self.limits.max_archive_bytes)
     }
 
     /// Runs git and returns its output, which is short.
@@ -282,11 +278,7 @@ impl GitRepository {
     }
 
     fn timed_out(&self) -> InstallError {
-        Repr::Limit {
-            what: "seconds of a download",
-            limit: self.limits.timeout.as_secs(),
-        }
-        .into()
+        InstallError::limit("seconds of a download", self.limits.timeout.as_secs())
     }
 
     fn command(&self, arguments: &[&str]) -> Command {
@@ -320,12 +312,8 @@ impl GitRepository {
         if error.kind() == io::ErrorKind::WouldBlock {
             return InstallError::io("start", &self.options.program, error);
         }
-        Repr::Fetch {
-            from: self.url.clone(),
-            cause: format!("cannot start `{}`: {error}", self.options.program.display()),
-            help: Some("install git"),
-        }
-        .into()
+        let cause = format!("cannot start `{}`: {error}", self.options.program.display());
+        InstallError::fetch_with_help(&self.url, cause, "install git")
     }
 
     fn failure(&self, message: &str) -> InstallError {

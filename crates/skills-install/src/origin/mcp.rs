@@ -20,7 +20,7 @@ use url::Url;
 use self::entry::{Entry, EntryProblem, Resource};
 use self::json_rpc::JsonRpc;
 use super::tree::Origin;
-use crate::error::{InstallError, Repr};
+use crate::error::InstallError;
 use crate::fetch_options::FetchOptions;
 use crate::file_digest::FileDigest;
 use crate::source::problem::Problem;
@@ -121,11 +121,7 @@ impl McpServer {
     fn read(&self, resource: &Resource) -> Result<Vec<u8>, InstallError> {
         let uri = &resource.uri;
         if resource.size > MAX_FILE_BYTES {
-            return Err(Repr::Limit {
-                what: "bytes in a file",
-                limit: MAX_FILE_BYTES,
-            }
-            .into());
+            return Err(InstallError::limit("bytes in a file", MAX_FILE_BYTES));
         }
         // JSON writes some characters as six.
         let max_bytes = resource.size.saturating_mul(6) + (64 << 10);
@@ -158,9 +154,7 @@ fn list(
     for _ in 0..MAX_PAGES {
         let page = server.call("skills/list", params, None, MAX_LIST_BYTES)?;
         if server.received() > MAX_LIST_BYTES {
-            let what = "bytes in its listing";
-            let limit = MAX_LIST_BYTES;
-            return Err(Repr::Limit { what, limit }.into());
+            return Err(InstallError::limit("bytes in its listing", MAX_LIST_BYTES));
         }
         let skills = page.get("skills").and_then(Value::as_array);
         let skills = skills.ok_or_else(|| failed(server.url(), "it lists no skills"))?;

@@ -20,7 +20,7 @@ use super::options::WebOptions;
 use super::private_host::PrivateHost;
 use super::resolver::{AllowedAddresses, CheckedResolver, NotPublic};
 use super::response::{Response, check_status, failed, redirect};
-use crate::error::{InstallError, Repr};
+use crate::error::InstallError;
 use crate::file_digest::FileDigest;
 use crate::{FetchLimits, GitOptions};
 
@@ -185,8 +185,9 @@ impl Client {
         let write = |error| InstallError::io("write", directory, error);
         let mut file = tempfile::tempfile_in(directory).map_err(write)?;
         let limit = self.limits.max_archive_bytes;
-        self.copy(response, limit, &mut |bytes| {
-            file.write_all(bytes).map_err(write)
+        self.read_parts(response, limit, &mut |bytes| {
+            file.write_all(bytes).map_err(write)?;
+            Ok(true)
         })?;
         file.rewind().map_err(write)?;
         Ok(file)
@@ -215,9 +216,9 @@ impl Client {
     /// Reads the body of a response.
     pub(crate) fn read(&self, response: Response, max_bytes: u64) -> Result<Vec<u8>, InstallError> {
         let mut bytes = Vec::new();
-        self.copy(response, max_bytes, &mut |read| {
+        self.read_parts(response, max_bytes, &mut |read| {
             bytes.extend_from_slice(read);
-            Ok(())
+            Ok(true)
         })?;
         Ok(bytes)
     }
@@ -231,53 +232,30 @@ impl Client {
         let max_bytes = usize::try_from(max_bytes).unwrap_or(usize::MAX);
         let mut bytes = Vec::new();
         let limit = self.limits.max_archive_bytes;
-        self.read_while(response, limit, &mut |part| {
+        self.read_parts(response, limit, &mut |part| {
             bytes.extend_from_slice(part);
-            bytes.len() < max_bytes
+            Ok(bytes.len() < max_bytes)
         })?;
         bytes.truncate(max_bytes);
         Ok(bytes)
     }
 
-    /// Reads the body of a response in parts, until `goes_on` returns false.
-    pub(crate) fn read_while(
-        &self,
-        response: Response,
-        max_bytes: u64,
-        goes_on: &mut dyn FnMut(&[u8]) -> bool,
-    ) -> Result<(), InstallError> {
-        self.copy_while(response, max_bytes, &mut |part| Ok(goes_on(part)))
-    }
-
-    fn copy(
-        &self,
-        response: Response,
-        max_bytes: u64,
-        write: &mut dyn FnMut(&[u8]) -> Result<(), InstallError>,
-    ) -> Result<(), InstallError> {
-        self.copy_while(response, max_bytes, &mut |bytes| {
-            write(bytes).map(|()| true)
-        })
-    }
-
-    fn copy_while(
+    /// Reads the body of a response in parts, until `write` returns false.
+    pub(crate) fn read_parts(
         &self,
         response: Response,
         max_bytes: u64,
         write: &mut dyn FnMut(&[u8]) -> Result<bool, InstallError>,
     ) -> Result<(), InstallError> {
         let url = response.url;
-        let too_large = |limit| Repr::Limit {
-            what: "bytes in a download",
-            limit,
-        };
+        let too_large = |limit| InstallError::limit("bytes in a download", limit);
         // A wrong length is found when the body is read.
         if response
             .body
             .content_length()
             .is_some_and(|length| length > max_bytes)
         {
-            return Err(too_large(max_bytes).into());
+            return Err(too_large(max_bytes));
         }
         let mut body = response.body.into_reader();
         let mut buffer = vec![0; 64 * 1024];
@@ -291,14 +269,14 @@ impl Client {
             };
             total += read as u64;
             if total > max_bytes {
-                return Err(too_large(max_bytes).into());
+                return Err(too_large(max_bytes));
             }
             self.received.set(self.received.get() + read as u64);
             self.options
                 .progress
                 .received(url.as_str(), self.received.get());
             if self.received.get() > self.limits.max_archive_bytes {
-                return Err(too_large(self.limits.max_archive_bytes).into());
+                return Err(too_large(self.limits.max_archive_bytes));
             }
             if !write(&buffer[..read])? {
                 return Ok(());
@@ -315,11 +293,11 @@ impl Client {
         if left.is_zero() {
             return Err(self.timed_out());
         }
-        let agent = self.agents.get(url).map_err(|error| Repr::Fetch {
-            from: url.to_string(),
-            cause: error.to_string(),
-            help: Some("correct `SSL_CERT_FILE` and `SSL_CERT_DIR`, or remove them to use the certificates of the system, which must be readable"),
-        })?;
+        let agent = self.agents.get(url).map_err(|error| InstallError::fetch_with_help(
+            url.as_str(),
+            error.to_string(),
+            "correct `SSL_CERT_FILE` and `SSL_CERT_DIR`, or remove them to use the certificates of the system, which must be readable",
+        ))?;
         let request = agent
             .configure_request(request)
             .timeout_global(Some(left.max(Duration::from_millis(1))))
@@ -352,12 +330,11 @@ impl Client {
             _ => false,
         };
         if !is_allowed {
-            return Err(Repr::Fetch {
-                from: url.to_string(),
-                cause: format!("`{}:` is not allowed", url.scheme()),
-                help: Some("use an `https:` URL; plain HTTP authenticates no server"),
-            }
-            .into());
+            return Err(InstallError::fetch_with_help(
+                url.as_str(),
+                format!("`{}:` is not allowed", url.scheme()),
+                "use an `https:` URL; plain HTTP authenticates no server",
+            ));
         }
         let port = url.port_or_known_default().unwrap_or_default();
         if self.proxy.as_ref() == Some(&(host.to_string(), port)) {
@@ -411,11 +388,7 @@ impl Client {
     }
 
     fn timed_out(&self) -> InstallError {
-        Repr::Limit {
-            what: "seconds of a download",
-            limit: self.limits.timeout.as_secs(),
-        }
-        .into()
+        InstallError::limit("seconds of a download", self.limits.timeout.as_secs())
     }
 }
 
@@ -427,15 +400,14 @@ fn with_headers(request: Builder, headers: &[(&str, &str)]) -> Builder {
 
 /// Parses the URL of a proxy. It may have a password, so it is in no error.
 fn parse_proxy(text: &str, no_proxy: &[String], source: &Url) -> Result<Proxy, InstallError> {
-    let invalid = || Repr::Fetch {
-        from: source.to_string(),
-        cause: "the URL of the proxy is not valid".to_owned(),
-        help: Some("write it as `http://HOST:PORT`"),
+    let invalid = || {
+        let cause = "the URL of the proxy is not valid";
+        InstallError::fetch_with_help(source.as_str(), cause, "write it as `http://HOST:PORT`")
     };
     let given = Proxy::new(text).map_err(|_| invalid())?;
     let protocol = given.protocol();
     if !matches!(protocol, ProxyProtocol::Http | ProxyProtocol::Https) {
-        return Err(invalid().into());
+        return Err(invalid());
     }
     let builder = Proxy::builder(protocol)
         .host(given.host())
@@ -451,18 +423,14 @@ fn parse_proxy(text: &str, no_proxy: &[String], source: &Url) -> Result<Proxy, I
     let builder = no_proxy
         .iter()
         .fold(builder, |builder, host| builder.no_proxy(host));
-    builder.build().map_err(|_| invalid().into())
+    builder.build().map_err(|_| invalid())
 }
 
 fn blocked(url: &Url, refused: &NotPublic) -> InstallError {
-    Repr::Fetch {
-        from: url.to_string(),
-        cause: refused.to_string(),
-        help: Some(if is_private_network(refused.address) {
-            "if you know the source and it is on a private network itself, list its host in the setting `private-sources`; else download the files and add them by path"
-        } else {
-            "download the files and add them by path"
-        }),
-    }
-    .into()
+    let help = if is_private_network(refused.address) {
+        "if you know the source and it is on a private network itself, list its host in the setting `private-sources`; else download the files and add them by path"
+    } else {
+        "download the files and add them by path"
+    };
+    InstallError::fetch_with_help(url.as_str(), refused.to_string(), help)
 }

@@ -5,7 +5,7 @@ use ureq::http::{HeaderMap, header};
 use url::Url;
 
 use super::credentials::CredentialUse;
-use crate::error::{InstallError, Repr};
+use crate::error::InstallError;
 
 /// Maximum length of a message of a server in an error, in characters.
 const MAX_MESSAGE_CHARS: usize = 200;
@@ -51,12 +51,12 @@ pub(crate) fn check_status(response: Response) -> Result<Response, InstallError>
         404 | 410 => "check the address",
         _ => "try again later",
     };
-    Err(Repr::Fetch {
-        from: response.url.to_string(),
-        cause: format!("the server answers with status {}", response.status),
-        help: Some(help),
-    }
-    .into())
+    let cause = format!("the server answers with status {}", response.status);
+    Err(InstallError::fetch_with_help(
+        response.url.as_str(),
+        cause,
+        help,
+    ))
 }
 
 /// Returns the target of a redirect.

@@ -92,9 +92,9 @@ impl JsonRpc {
             "text/event-stream" => {
                 let response = check_status(response)?;
                 let mut events = EventReader::new(id);
-                self.client.read_while(response, max_bytes, &mut |part| {
+                self.client.read_parts(response, max_bytes, &mut |part| {
                     events.read(part);
-                    events.found.is_none()
+                    Ok(events.found.is_none())
                 })?;
                 events.found
             }

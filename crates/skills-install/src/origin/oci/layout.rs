@@ -10,7 +10,7 @@ use cap_std::fs::Dir;
 use super::manifest::{self, Descriptor, Document};
 use super::{Blobs, MAX_MANIFEST_BYTES, check_size};
 use crate::FetchLimits;
-use crate::error::{InstallError, Repr};
+use crate::error::InstallError;
 use crate::file_digest::FileDigest;
 
 const INDEX: &str = "index.json";
@@ -97,8 +97,7 @@ impl Blobs for Layout {
         check_size(&name, descriptor, metadata.len())?;
         let limit = self.limits.max_archive_bytes;
         if metadata.len() > limit {
-            let what = "bytes in a layer";
-            return Err(Repr::Limit { what, limit }.into());
+            return Err(InstallError::limit("bytes in a layer", limit));
         }
         let actual = FileDigest::of_file(&mut file).map_err(failed)?;
         actual.check(digest, &name)?;
