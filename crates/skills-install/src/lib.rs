@@ -20,10 +20,11 @@
 //! | ClawHub registry | `clawhub:SLUG@VERSION`, `clawhub+https://host/SLUG` | `clawhub:` and the version |
 //! | MCP server with the Skills extension | `mcp+https://host/mcp` | - |
 //!
+//! The last four kinds are features (`npm`, `oci`, `clawhub`, `mcp`), which are on by default.
+//!
 //! Of a source only the wanted skills are downloaded, except for archives and layers, which are one
-//! file, and for repositories of which all skills are wanted. All of them pass the same checks of
-//! names, links, sizes and content, and the lock file has the content digest of each skill. An MCP
-//! server that is started as a program is not a source.
+//! file. All of them pass the same checks of names, links, sizes and content, and the lock file has
+//! the content digest of each skill. An MCP server that is started as a program is not a source.
 //!
 //! Servers are reached as [`WebOptions`] says. Signatures are verified by `skills-signature`, for the
 //! signers that the [`Fetcher`] trusts; what is signed is the bytes of an archive or the [`statement`]

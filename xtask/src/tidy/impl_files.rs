@@ -10,7 +10,6 @@ const LIMIT: Limit = Limit {
     things: "files with an `impl` of this type",
     most: 2,
     exceptions: &[
-        ("skills-install::store::Store", 3),
         ("skills-runtime::executor::Executor", 15),
         ("skills-runtime::executor::artifacts::ExecutionArtifacts", 3),
         ("skills-runtime::executor::run_plan::RunPlan", 3),

@@ -27,7 +27,6 @@ const LIMIT: Limit = Limit {
         ("Rotation", 2),
         ("Rule", 3),
         ("Severity", 2),
-        ("Source", 2),
         ("Store", 2),
     ],
     file: "xtask/src/tidy/public_types.rs",
