@@ -6,11 +6,11 @@ pub(crate) mod credentials;
 mod options;
 mod private_host;
 mod resolver;
-mod response;
+pub(crate) mod response;
 mod roots;
 
 pub use options::{Lookup, WebOptions};
 pub use private_host::{InvalidHost, PrivateHost};
 
 pub(crate) use client::Client;
-pub(crate) use response::{Response, check_status, failed};
+pub(crate) use response::{check_status, failed};

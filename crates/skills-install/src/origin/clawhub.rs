@@ -51,7 +51,7 @@ impl SourceKind for ClawHubKind {
         if is_name(reference) {
             Ok(())
         } else {
-            Err(Problem::ClawHubReference(reference.to_owned()))
+            Err(not_a_reference(reference))
         }
     }
 
@@ -104,7 +104,7 @@ impl SourceKind for ClawHubKind {
 
 /// Parses the text after `clawhub+`: the URL of a registry, and the slug as the last name of it.
 fn parse_url(text: &str, source: &SourceText<'_>) -> Result<SourceSpec, Problem> {
-    let invalid = || Problem::ClawHubReference(text.to_owned());
+    let invalid = || not_a_reference(text);
     let (registry, skill) = text.rsplit_once('/').ok_or_else(invalid)?;
     parse_skill(&parse_registry(registry)?, skill, source)
 }
@@ -119,13 +119,21 @@ fn parse_skill(
         None => (skill, None),
     };
     if !is_name(slug) {
-        return Err(Problem::ClawHubReference(skill.to_owned()));
+        return Err(not_a_reference(skill));
     }
     let spec = source.spec(&ClawHubKind, Location::Address(format!("{registry}{slug}")));
     Ok(match written {
         Some(version) => spec.with_reference(version),
         None => spec,
     })
+}
+
+fn not_a_reference(text: &str) -> Problem {
+    Problem::form(
+        text,
+        "not a skill or version of ClawHub",
+        "write it like `clawhub:pdf@1.2.0` or `clawhub+https://HOST/pdf@1.2.0`",
+    )
 }
 
 /// Splits an address into the URL of the registry, with `/` at its end, and the slug.
@@ -138,7 +146,7 @@ fn parse_registry(text: &str) -> Result<String, Problem> {
     let registry = parse_web_url(text)?;
     let url = Url::parse(&registry).map_err(Problem::Url)?;
     if url.query().is_some() || url.fragment().is_some() {
-        return Err(Problem::ClawHubReference(text.to_owned()));
+        return Err(not_a_reference(text));
     }
     Ok(format!("{}/", registry.trim_end_matches('/')))
 }

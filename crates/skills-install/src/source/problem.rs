@@ -39,22 +39,31 @@ pub(crate) enum Problem {
     OptionHost,
     #[error("path `{path}` is not valid: {problem}")]
     Path { path: String, problem: PathProblem },
-    #[error("`{0}` is not a branch, tag or commit")]
-    Reference(String),
-    #[error("`{0}` is an abbreviated commit")]
-    ShortCommit(String),
-    #[error("`{0}` is not the digest of an archive")]
-    ArchiveDigest(String),
-    #[error("`{0}` is not `HOST/NAME:TAG` or `HOST/NAME@sha256:DIGEST`")]
-    OciReference(String),
-    #[error("`{0}` is not a skill or version of ClawHub")]
-    ClawHubReference(String),
-    #[error("`{0}` is not a tag")]
-    Tag(String),
+    /// A part of another form than its kind of source has.
+    #[error("`{text}` is {problem}")]
+    Form {
+        text: String,
+        /// What the text is, or is not.
+        problem: &'static str,
+        /// What to write instead.
+        help: &'static str,
+    },
     #[error("its entry has no `source`, and is not one of ClawHub")]
     ForeignEntry,
     #[error("a {0} has no versions")]
     NoVersions(&'static str),
+}
+
+impl Problem {
+    /// Returns the problem of a part that is of another form: what it is, or is not, and what to write
+    /// instead.
+    pub(crate) fn form(text: &str, problem: &'static str, help: &'static str) -> Self {
+        Self::Form {
+            text: text.to_owned(),
+            problem,
+            help,
+        }
+    }
 }
 
 impl SourceError {
@@ -93,21 +102,7 @@ impl SourceError {
                 "store the password with a credential helper of git, and remove it from the URL"
                     .to_owned()
             }
-            Problem::Reference(_) | Problem::ShortCommit(_) => {
-                "write a branch, a tag, or all 40 or 64 digits of a commit after `#`".to_owned()
-            }
-            Problem::ArchiveDigest(_) => {
-                "write `#sha256:` with 64 hexadecimal digits, or nothing".to_owned()
-            }
-            Problem::OciReference(_) => {
-                "write it like `oci://ghcr.io/acme/skills:1.0`, in lowercase".to_owned()
-            }
-            Problem::ClawHubReference(_) => {
-                "write it like `clawhub:pdf@1.2.0` or `clawhub+https://HOST/pdf@1.2.0`".to_owned()
-            }
-            Problem::Tag(_) => {
-                "write a tag (letters, digits, `.`, `_` and `-`) or a `sha256:` digest".to_owned()
-            }
+            Problem::Form { help, .. } => (*help).to_owned(),
             Problem::ForeignEntry => {
                 "add the skill by its source, with `skills add SOURCE`".to_owned()
             }

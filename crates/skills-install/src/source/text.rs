@@ -77,7 +77,11 @@ pub(crate) fn check_traversal(path: &str) -> Result<(), Problem> {
 pub(crate) fn check_archive_digest(text: &str) -> Result<(), Problem> {
     match text.strip_prefix("sha256:") {
         Some(digits) if digits.len() == 64 && is_hex(digits) => Ok(()),
-        _ => Err(Problem::ArchiveDigest(text.to_owned())),
+        _ => Err(Problem::form(
+            text,
+            "not the digest of an archive",
+            "write `#sha256:` with 64 hexadecimal digits, or nothing",
+        )),
     }
 }
 

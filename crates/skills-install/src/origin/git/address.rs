@@ -21,6 +21,9 @@ const FORGES: [&str; 5] = [
 /// Maximum length of a branch or tag, in bytes.
 const MAX_REFERENCE_BYTES: usize = 255;
 
+/// What to write after `#`.
+const REFERENCE_HELP: &str = "write a branch, a tag, or all 40 or 64 digits of a commit after `#`";
+
 /// A parsed text.
 pub(super) struct Parsed {
     pub(super) location: Location,
@@ -217,7 +220,7 @@ pub(super) fn check_reference(text: &str) -> Result<(), Problem> {
     }
     // A server finds no object by an abbreviated commit; such a branch is possible but rare.
     if (7..=64).contains(&text.len()) && is_hex(text) {
-        return Err(Problem::ShortCommit(text.to_owned()));
+        return Err(Problem::form(text, "an abbreviated commit", REFERENCE_HELP));
     }
     let is_rejected = |c: char| {
         c.is_ascii_control() || matches!(c, ' ' | '~' | '^' | ':' | '?' | '*' | '[' | '\\')
@@ -234,7 +237,8 @@ pub(super) fn check_reference(text: &str) -> Result<(), Problem> {
         || text.contains(is_rejected)
         || text.split('/').any(is_bad_name)
     {
-        return Err(Problem::Reference(text.to_owned()));
+        let problem = "not a branch, tag or commit";
+        return Err(Problem::form(text, problem, REFERENCE_HELP));
     }
     Ok(())
 }

@@ -10,7 +10,13 @@ const MAX_NAME_BYTES: usize = 255;
 
 /// Splits the text after `oci://` into host and name, and the tag or digest.
 pub(super) fn split(text: &str) -> Result<(String, Option<String>), Problem> {
-    let invalid = || Problem::OciReference(text.to_owned());
+    let invalid = || {
+        Problem::form(
+            text,
+            "not `HOST/NAME:TAG` or `HOST/NAME@sha256:DIGEST`",
+            "write it like `oci://ghcr.io/acme/skills:1.0`, in lowercase",
+        )
+    };
     let (host, rest) = text.split_once('/').ok_or_else(invalid)?;
     if host.contains('@') {
         return Err(Problem::Password);
@@ -40,7 +46,7 @@ pub(super) fn split(text: &str) -> Result<(String, Option<String>), Problem> {
 /// Checks a tag or a digest.
 pub(super) fn check(text: &str) -> Result<(), Problem> {
     if text.contains(':') {
-        return check_archive_digest(text).map_err(|_| Problem::Tag(text.to_owned()));
+        return check_archive_digest(text).map_err(|_| not_a_tag(text));
     }
     let is_word = |b: u8| b.is_ascii_alphanumeric() || b == b'_';
     let is_valid = text.len() <= MAX_TAG_BYTES
@@ -49,8 +55,13 @@ pub(super) fn check(text: &str) -> Result<(), Problem> {
     if is_valid {
         Ok(())
     } else {
-        Err(Problem::Tag(text.to_owned()))
+        Err(not_a_tag(text))
     }
+}
+
+fn not_a_tag(text: &str) -> Problem {
+    let help = "write a tag (letters, digits, `.`, `_` and `-`) or a `sha256:` digest";
+    Problem::form(text, "not a tag", help)
 }
 
 /// Returns true for a host name or address, with or without a port.

@@ -12,7 +12,8 @@ use super::{Blobs, MAX_MANIFEST_BYTES, check_size};
 use crate::error::InstallError;
 use crate::file_digest::FileDigest;
 use crate::web::credentials::Credentials;
-use crate::web::{Client, Response, check_status, failed};
+use crate::web::response::Response;
+use crate::web::{Client, check_status, failed};
 
 /// Maximum size of the answer with a token, in bytes.
 const MAX_TOKEN_BYTES: u64 = 64 << 10;
