@@ -334,7 +334,6 @@ impl Library {
     }
 
     /// Returns the finder for the programs of a skill.
-    #[must_use]
     pub fn finder(&self, skill: &str) -> &ProgramSearch {
         self.0.finders.for_skill(skill)
     }
@@ -366,7 +365,6 @@ impl Library {
 
     /// Returns a function that returns the library until it is dropped, for threads that must not
     /// keep it.
-    #[must_use]
     pub fn downgrade(&self) -> impl Fn() -> Option<Self> + use<> {
         let shared: Weak<Shared> = Arc::downgrade(&self.0);
         move || shared.upgrade().map(Self)

@@ -23,7 +23,6 @@ pub struct Finders {
 
 impl Finders {
     /// Returns the finder for the programs of a skill.
-    #[must_use]
     pub fn for_skill(&self, skill: &str) -> &ProgramSearch {
         self.by_skill.get(skill).unwrap_or(&self.default)
     }
