@@ -48,7 +48,7 @@ pub trait AuditSink: Send + Sync {
     fn record(&self, event: &Event) -> Result<(), AuditError>;
 
     /// Writes the record of an authorized program that is about to start, so that a killed host
-    /// leaves a trace of it. Its disposition is [`Disposition::Started`]. Returns the number of the
+    /// leaves a trace of it. Its disposition is [`Disposition::Started`](crate::Disposition::Started). Returns the number of the
     /// record, which the record of the end gets as [`Event::start`]. Default: writes nothing.
     ///
     /// # Errors

@@ -21,7 +21,7 @@ const MIN_SIMILARITY: f64 = 0.6;
 ///
 /// A catalog is immutable. Entries are ordered by scope, name, then directory, and two scans of the
 /// same files have equal results, whatever the order of the file system and the number of threads.
-/// A catalog does not follow changes on disk; see [`Discovery::rescan`].
+/// A catalog does not follow changes on disk; see [`Discovery::rescan`](crate::Discovery::rescan).
 ///
 /// ```
 /// use skills_discovery::{Discovery, Lookup, Root, Scope};

@@ -50,7 +50,7 @@ pub struct SkillChange {
     pub(crate) moved_from: Option<SourceSpec>,
 }
 
-/// The changes of one command. Nothing of it is in use until [`Store::apply`].
+/// The changes of one command. Nothing of it is in use until [`Store::apply`](crate::Store::apply).
 #[derive(Debug, Default)]
 #[must_use = "a plan changes nothing"]
 pub struct Plan {
@@ -151,7 +151,7 @@ impl Plan {
         &self.changes
     }
 
-    /// Returns the skills that [`Store::plan_update_all`] could not check. Other plans have none:
+    /// Returns the skills that [`Store::plan_update_all`](crate::Store::plan_update_all) could not check. Other plans have none:
     /// their first error is returned instead.
     #[must_use]
     pub fn failures(&self) -> &[UpdateFailure] {

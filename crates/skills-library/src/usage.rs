@@ -144,7 +144,7 @@ impl UsageRecorder {
         }
     }
 
-    /// Records a use of a skill that [`ImplicitIndex`](crate::prompt::ImplicitIndex) has found in a
+    /// Records a use of a skill that [`ImplicitIndex`](skills_prompt::ImplicitIndex) has found in a
     /// command: reading a `SKILL.md` is an activation, and a script has run. Does not block.
     pub fn record_implicit(&self, entry: &Entry, kind: UseKind, session: Option<&str>) {
         let activity = match kind {

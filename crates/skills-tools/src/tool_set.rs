@@ -523,7 +523,7 @@ const MAX_NAME_CHARS: usize = 100;
 /// Error of a call to a tool that does not exist.
 ///
 /// The name is unknown, or the tool is disabled. The message suggests the most similar name of an
-/// enabled tool, if there is one. Unlike a [`ToolError`], this is an error of the protocol or host
+/// enabled tool, if there is one. Unlike a [`ToolError`](crate::ToolError), this is an error of the protocol or host
 /// application and not a result for the model.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("tool `{}` not found{}", name.escape_debug(), nearest.as_ref().map_or_else(String::new, |nearest| format!("; did you mean `{nearest}`?")))]
