@@ -53,9 +53,9 @@ pub(super) enum ShellToken<'a> {
     Script(&'a str),
 }
 
-/// The error for a quote, an escape or a substitution without an end.
+/// The error for a quote or a substitution without an end.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) struct UnterminatedQuote;
+pub(super) struct Unterminated;
 
 /// Bytes with a meaning outside of quotes. A table, because every byte of a script is tested.
 const SPECIAL_BYTES: [bool; 256] = {
@@ -82,6 +82,8 @@ pub(super) struct Lexer<'a> {
     is_quoted: bool,
     /// Whether the tokens so far use more of a shell than words and quotes.
     pub(super) needs_shell: bool,
+    /// Whether the text ends with a backslash that escapes nothing.
+    pub(super) ends_in_escape: bool,
 }
 
 /// A here-document whose text has not been skipped yet.
@@ -167,15 +169,16 @@ impl<'a> Lexer<'a> {
             redirection: None,
             is_quoted: false,
             needs_shell: false,
+            ends_in_escape: false,
         }
     }
 
     /// Returns the next token; `None` at the end.
-    pub(super) fn next_token(&mut self) -> Result<Option<ShellToken<'a>>, UnterminatedQuote> {
+    pub(super) fn next_token(&mut self) -> Result<Option<ShellToken<'a>>, Unterminated> {
         loop {
             // A nested script interrupts the quotes that contain it; continue inside them.
             if self.is_quoted {
-                let token = self.lex_double_quoted().ok_or(UnterminatedQuote)?;
+                let token = self.lex_double_quoted().ok_or(Unterminated)?;
                 if token.is_some() {
                     return Ok(token);
                 }
@@ -189,7 +192,7 @@ impl<'a> Lexer<'a> {
             let token = if is_separator(b) {
                 self.end_word(b).or_else(|| self.lex_separator(b))
             } else {
-                self.lex_special(b).ok_or(UnterminatedQuote)?
+                self.lex_special(b).ok_or(Unterminated)?
             };
             if token.is_some() {
                 return Ok(token);
@@ -249,7 +252,7 @@ impl<'a> Lexer<'a> {
         match b {
             b'\'' => self.lex_quoted(|text| text.find('\''))?,
             b'"' => return self.lex_double_quoted(),
-            b'\\' => self.lex_escape()?,
+            b'\\' => self.lex_escape(),
             b'$' | b'`' => return self.lex_expansion(),
             b'#' if self.current_word.is_none() => {
                 self.needs_shell = true;
@@ -318,15 +321,17 @@ impl<'a> Lexer<'a> {
         }
     }
 
-    fn lex_escape(&mut self) -> Option<()> {
+    fn lex_escape(&mut self) {
         self.advance(1);
-        let c = self.rest.chars().next()?;
+        let Some(c) = self.rest.chars().next() else {
+            self.ends_in_escape = true;
+            return;
+        };
         let text = self.advance(c.len_utf8());
         // A backslash before a line end joins the two lines.
         if c != '\n' {
             self.current_word().push(text);
         }
-        Some(())
     }
 
     /// Consumes double quotes up to a nested script or to their end.
@@ -514,7 +519,7 @@ mod tests {
             match lexer.next_token() {
                 Ok(Some(token)) => got.push(describe(&token)),
                 Ok(None) => break,
-                Err(UnterminatedQuote) => got = vec!["unmatched".to_owned()],
+                Err(Unterminated) => got = vec!["unmatched".to_owned()],
             }
             if got == ["unmatched"] {
                 break;
@@ -539,7 +544,7 @@ mod tests {
         check("cat <<EOF >x\ncat y\nEOF\nls", "cat > ; ls");
         check("diff <(cat a) b", "diff ( cat a ) b");
         check("it's", "unmatched");
-        check("a\\", "unmatched");
+        check("a\\", "a");
         check("{ a; } {b,c}", "{ a ; } {b,c}");
         check("a \\\n b", "a b");
         check("", "");

@@ -1,6 +1,6 @@
 //! Splits a command line into words if no shell is needed to run it.
 
-use crate::shell_lexer::{Lexer, ShellToken, UnterminatedQuote, is_assignment};
+use crate::shell_lexer::{Lexer, ShellToken, Unterminated, is_assignment};
 
 /// The result of [`split_command`].
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -41,8 +41,9 @@ pub fn split_command(text: &str) -> SplitCommand {
         match token {
             Ok(Some(ShellToken::Word(word))) => words.push(word.text.into_owned()),
             Ok(Some(_)) => return SplitCommand::NeedsShell,
+            Ok(None) if lexer.ends_in_escape => return SplitCommand::UnclosedQuote,
             Ok(None) => return SplitCommand::Words(words),
-            Err(UnterminatedQuote) => return SplitCommand::UnclosedQuote,
+            Err(Unterminated) => return SplitCommand::UnclosedQuote,
         }
     }
 }

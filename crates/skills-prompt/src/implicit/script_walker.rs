@@ -9,7 +9,7 @@ use memchr::memmem::Finder;
 use super::UseKind;
 use super::programs::{Action, identify_action};
 use crate::paths::normalize_path;
-use crate::shell_lexer::{Lexer, ShellToken, ShellWord, UnterminatedQuote, is_assignment};
+use crate::shell_lexer::{Lexer, ShellToken, ShellWord, Unterminated, is_assignment};
 
 /// The maximum nesting of scripts, in levels. A hostile command could nest without end.
 const MAX_DEPTH: usize = 4;
@@ -74,7 +74,7 @@ impl ScriptWalker {
     }
 
     /// Walks the commands of a script up to its end.
-    fn walk_tokens(&mut self, mut lexer: Lexer<'_>) -> Result<(), UnterminatedQuote> {
+    fn walk_tokens(&mut self, mut lexer: Lexer<'_>) -> Result<(), Unterminated> {
         let mut outer_directories = Vec::new();
         let mut command = PendingCommand::default();
         while let Some(token) = lexer.next_token()? {

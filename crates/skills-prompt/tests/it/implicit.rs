@@ -152,6 +152,7 @@ fn uses_that_codex_misses() {
         ("diff <(cat SKILL.md) x", &["reads x"]),
         ("echo $\"a; cat ../y/SKILL.md\"; cat SKILL.md", &["reads x"]),
         ("echo $(echo \\( ) ; cat SKILL.md", &["reads x"]),
+        ("ls && cat SKILL.md \\", &["reads x"]),
         ("echo $(echo \"(\") ; cat SKILL.md", &["reads x"]),
         ("echo $(echo ')' \"a\") ; cat SKILL.md", &["reads x"]),
         ("cd scripts && uv run x.py", &["runs x"]),
