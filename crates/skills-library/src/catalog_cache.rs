@@ -1,10 +1,11 @@
-//! The catalog of a runtime: when it is scanned, and what is cached of it.
+//! The catalog of a library: when it is scanned, and what is cached of it.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError, RwLock};
 
 use skills_discovery::{Catalog, Discovery, Generation, Generations};
 use skills_prompt::{ImplicitIndex, MentionIndex};
+use skills_threads::lock;
 
 /// Scans the roots and keeps the result.
 pub(crate) struct CatalogCache {
@@ -97,11 +98,7 @@ impl CatalogCache {
         // A server is asked for skills while it starts to watch them: only one call reads all, and
         // the others what changed since.
         let is_first = self.latest().is_none();
-        let first_scan = || {
-            self.first_scan
-                .lock()
-                .unwrap_or_else(PoisonError::into_inner)
-        };
+        let first_scan = || lock(&self.first_scan);
         let _lock = is_first.then(first_scan);
         // Both taken before the scan starts: of two concurrent scans, the one that started later
         // has seen the later state, whichever finishes first; and a change during the scan makes

@@ -1,10 +1,11 @@
 //! The digests of files that did not change.
 
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Mutex, MutexGuard};
 
 use skills_discovery::{ContentDigest, DigestCache, DigestedContent, DiscoveryError, SkillFiles};
+use skills_threads::lock;
 
-/// The digests of unchanged files, shared by all parts of a runtime.
+/// The digests of unchanged files, for all that read skills.
 #[derive(Debug, Default)]
 pub struct ContentDigests(Mutex<DigestCache>);
 
@@ -27,6 +28,6 @@ impl ContentDigests {
 
     /// Returns the cache. No other digest is computed while it is locked.
     pub fn lock(&self) -> MutexGuard<'_, DigestCache> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.0)
     }
 }

@@ -1,5 +1,4 @@
-//! The skills of an application: which there are, what they contain and require, and what a model
-//! sees of them. Nothing runs here.
+//! The catalog of skills, their content and requirements, and their texts for a model.
 //!
 //! ```text
 //! roots --Discovery--> Catalog --Library--> LoadedSkill, requirements, SkillIndex
@@ -8,7 +7,8 @@
 //!                                  +--UsageRecorder--> ledger
 //! ```
 //!
-//! This crate must not know of grants, backends and runs.
+//! It must start nothing and hold no grants. It knows the requirements of a run, so that they can be
+//! listed before one.
 //!
 //! ```
 //! use skills_discovery::{Discovery, Root, Scope};

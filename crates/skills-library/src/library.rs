@@ -1,4 +1,4 @@
-//! Which skills there are, and what they contain and require.
+//! The catalog of skills, their content and requirements.
 
 use std::collections::BTreeSet;
 use std::path::PathBuf;
@@ -26,11 +26,10 @@ use crate::skill::{LoadedSkill, SkillDescriptor};
 use crate::skill_index::{self, SkillIndex};
 use crate::usage::UsageRecorder;
 
-/// The catalog, the skills in it, and what they require.
+/// The catalog, the skills in it, and their requirements.
 ///
-/// The roots are scanned on
-/// first use and the catalog is cached; [`refresh`](Self::refresh) scans again, and `watch` keeps
-/// it current. Cheap to clone; clones share the catalog. All methods are synchronous and can read
+/// The roots are scanned on first use and the catalog is cached; [`refresh`](Self::refresh) scans
+/// again, and `watch` keeps it current. Cheap to clone; clones share the catalog. All methods are synchronous and can read
 /// the file system.
 #[derive(Clone)]
 pub struct Library(Arc<Shared>);
@@ -41,7 +40,7 @@ struct Shared {
     secrets: Secrets,
     digests: Arc<ContentDigests>,
     usage: UsageRecorder,
-    /// Find the programs that skills require.
+    /// Where programs that skills require are searched.
     finders: Finders,
     #[cfg(feature = "search")]
     indexes: skill_index::IndexCache,
@@ -56,12 +55,14 @@ pub struct LibraryConfig {
     pub modes: ListingModes,
     /// Variables that programs of skills can get.
     pub secrets: Secrets,
-    /// Find the programs that skills require.
+    /// Where programs that skills require are searched.
     pub finders: Finders,
     /// The directory of the caches of indexes. Default (`None`): none are kept.
     pub search_cache: Option<PathBuf>,
     /// Where uses are recorded. Default (`None`): nowhere.
     pub ledger: Option<Ledger>,
+    /// The digests of unchanged files, which whoever runs skills can share. Default: own ones.
+    pub digests: Arc<ContentDigests>,
     /// Returns the time of a use. Default: the clock of the system.
     pub clock: fn() -> SystemTime,
     /// Called for each new catalog.
@@ -76,6 +77,7 @@ impl Default for LibraryConfig {
             finders: Finders::default(),
             search_cache: None,
             ledger: None,
+            digests: Arc::default(),
             clock: SystemTime::now,
             on_new_catalog: None,
         }
@@ -95,6 +97,7 @@ impl Library {
             finders,
             search_cache,
             ledger,
+            digests,
             clock,
             on_new_catalog,
         } = config;
@@ -102,7 +105,6 @@ impl Library {
         let indexes = skill_index::IndexCache::new(search_cache, discovery.roots());
         #[cfg(not(feature = "search"))]
         let _ = search_cache;
-        let digests = Arc::default();
         Self(Arc::new(Shared {
             cache: CatalogCache::new(discovery),
             modes,
@@ -199,14 +201,14 @@ impl Library {
     }
 
     /// Returns true if a model can activate a skill by itself: neither the skill nor its
-    /// mode forbids it.
+    /// [mode](LibraryConfig::modes) forbids it.
     #[must_use]
     pub fn is_model_invocable(&self, entry: &Entry) -> bool {
         entry.is_model_invocable() && self.modes().get(entry).is_listed()
     }
 
     /// Returns true if a user can invoke a skill by its name: neither the skill nor its
-    /// mode forbids it.
+    /// [mode](LibraryConfig::modes) forbids it.
     #[must_use]
     pub fn is_user_invocable(&self, entry: &Entry) -> bool {
         entry.manifest().user_invocable() && self.modes().get(entry) != ListingMode::Off
@@ -216,7 +218,7 @@ impl Library {
     ///
     /// It is prepared on first use, once per catalog, and shared by all callers. Of a new catalog
     /// only the skills are read whose files changed since the last index, in this process or, with a
-    /// search cache, in an earlier one.
+    /// [search cache](LibraryConfig::search_cache), in an earlier one.
     #[cfg(feature = "search")]
     #[must_use]
     pub fn search_index(&self) -> Arc<SkillIndex> {
@@ -278,7 +280,7 @@ impl Library {
 
     /// Returns the requirements that runs of `entries` with default options would miss: programs
     /// that runs do not find, required variables without a value in the
-    /// secrets, and other operating systems.
+    /// [secrets](LibraryConfig::secrets), and other operating systems.
     ///
     /// A run checks the same, with the variables of its options. A run has no MCP servers, so all
     /// declared ones are listed; settings of the client count as present.
@@ -342,16 +344,12 @@ impl Library {
         &self.0.modes
     }
 
-    /// Returns the configured variables.
-    #[must_use]
-    pub fn secrets(&self) -> &Secrets {
-        &self.0.secrets
+    pub(crate) fn digests(&self) -> &ContentDigests {
+        &self.0.digests
     }
 
-    /// Returns the digests of unchanged files.
-    #[must_use]
-    pub fn digests(&self) -> &Arc<ContentDigests> {
-        &self.0.digests
+    fn secrets(&self) -> &Secrets {
+        &self.0.secrets
     }
 
     pub(crate) fn snapshot(&self) -> Arc<CatalogSnapshot> {

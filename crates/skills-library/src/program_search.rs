@@ -1,4 +1,4 @@
-//! Where a runtime finds the programs of skills.
+//! Search for the programs of skills.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -35,7 +35,7 @@ pub fn find_interpreter(finder: &ProgramSearch, script_type: ScriptType) -> Opti
     Some(finder.find_interpreter(script_type).ok()?.argv0)
 }
 
-/// This build finds no interpreters.
+/// Returns `None`: this build searches no interpreters.
 #[cfg(not(all(feature = "programs", unix)))]
 #[must_use]
 pub fn find_interpreter(_finder: &ProgramSearch, _type: ScriptType) -> Option<PathBuf> {
@@ -57,7 +57,7 @@ pub fn find_tool(finder: &ProgramSearch, name: &str) -> Option<PathBuf> {
     Some(finder.find_program(name)?.executable)
 }
 
-/// A build that searches no programs.
+/// Returns `None`: this build searches no programs.
 #[cfg(not(all(feature = "programs", unix)))]
 #[must_use]
 pub fn find_tool(_finder: &ProgramSearch, _name: &str) -> Option<PathBuf> {

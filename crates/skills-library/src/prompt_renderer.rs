@@ -25,11 +25,10 @@ use crate::scripts::{SkillPrograms, scripts};
 pub use fork::ForkPrompt;
 pub use turn::{MentionDecision, PreparedTurn, TurnInput, TurnMention, TurnSession};
 
-/// The prompt part of a runtime: renders what a model sees of the skills.
+/// Renders the texts of skills for a model.
 ///
-/// `prompt` returns it. The usual order: the skills
-/// section goes into the system prompt, mentions in the input of the user select skills, and their
-/// texts are injected. A skill that the model selects itself is activated.
+/// The usual order: the skills section goes into the system prompt, mentions in the input of the user
+/// select skills, and their texts are injected. A skill that the model selects itself is activated.
 #[derive(Clone)]
 pub struct PromptRenderer {
     library: Library,
@@ -341,8 +340,7 @@ impl PromptRenderer {
     /// with a notice of the omitted lines.
     ///
     /// # Errors
-    /// Same as `get_skill`; the fenced format also fails if the
-    /// system has no random bytes.
+    /// Same as [`Library::get_skill`]; the fenced format also fails if the system has no random bytes.
     pub fn inject(
         &self,
         name: &str,

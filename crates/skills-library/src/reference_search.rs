@@ -2,10 +2,11 @@
 
 use std::collections::BTreeSet;
 use std::path::Path;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 
 use skills_discovery::{Catalog, Entry, Generation, Generations, StampSet};
 use skills_search::{ReferenceIndex, ReferenceIndexBuilder, Span};
+use skills_threads::lock;
 
 use crate::skill_index::read_body;
 
@@ -65,7 +66,7 @@ impl ReferenceCache {
     fn index(&self, catalog: &Arc<Catalog>, generations: &Generations) -> Arc<ReferenceIndex> {
         // Taken before the files are compared, so that a change meanwhile makes the result stale.
         let generation = generations.current();
-        let mut latest = self.latest.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut latest = lock(&self.latest);
         if let Some(latest) = latest.as_mut()
             && Arc::ptr_eq(&latest.catalog, catalog)
         {

@@ -11,13 +11,12 @@ use crate::opened_skill::{OpenedSkill, read_error};
 
 /// The metadata of a skill, from which a model or user selects one; about 100 tokens.
 ///
-/// Returned by `discover_skills` for each active skill. The
-/// instructions are not read; `get_skill` returns them.
+/// [`Library::discover_skills`](crate::Library::discover_skills) returns one for each active skill.
+/// The instructions are not read; [`Library::get_skill`](crate::Library::get_skill) returns them.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[non_exhaustive]
 pub struct SkillDescriptor {
-    /// Name of the skill, for `get_skill` and
-    /// `execute_skill`.
+    /// Name of the skill, by which it is loaded and run.
     pub id: String,
     /// Description from the frontmatter.
     pub description: String,
@@ -44,8 +43,8 @@ impl SkillDescriptor {
     }
 }
 
-/// A skill with its manifest and instructions, as read by
-/// `get_skill`.
+/// A skill with its manifest and instructions, as
+/// [`Library::get_skill`](crate::Library::get_skill) reads it.
 ///
 /// The bundled resources are listed, but not read. Relative paths in the instructions refer to the
 /// skill directory.

@@ -1,7 +1,7 @@
 //! Search for skills.
 
 use std::path::PathBuf;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 
 use skills_discovery::{Catalog, Entry, Root};
 use skills_manifest::FrontmatterScan;
@@ -9,6 +9,7 @@ use skills_search::{
     Confidence, Document, Explanation, IndexBuilder, MAX_INDEX_BYTES, NearDuplicate,
     NearDuplicates, SearchIndex, SourceTag,
 };
+use skills_threads::lock;
 
 use crate::cache_file::store;
 use crate::private_file::PrivateFile;
@@ -123,7 +124,7 @@ fn matches_tags(index: &SearchIndex, tags: &[Option<SourceTag>]) -> bool {
             .all(|(known, tag)| tag.is_some() && known == tag.as_ref())
 }
 
-/// Keeps the last index of a runtime, for the next one, in memory and on disk.
+/// Keeps the last index of a library, for the next one, in memory and on disk.
 pub(crate) struct IndexCache {
     file: Option<PrivateFile>,
     latest: Mutex<Option<Arc<SkillIndex>>>,
@@ -142,7 +143,7 @@ impl IndexCache {
     /// Returns the index of a catalog. Skills that the last index has, unchanged, are not read.
     pub(crate) fn index(&self, catalog: &Arc<Catalog>) -> Arc<SkillIndex> {
         let tags: Vec<Option<SourceTag>> = catalog.entries().iter().map(source_tag).collect();
-        let mut latest = self.latest.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut latest = lock(&self.latest);
         let index = match &*latest {
             Some(known) => build(catalog, &tags, &known.index),
             None => self.load_or_build(catalog, &tags),

@@ -4,7 +4,7 @@ mod recent_offers;
 mod worker;
 
 use std::fmt;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::time::SystemTime;
 
 #[cfg(feature = "search")]
@@ -12,6 +12,7 @@ use skills_discovery::Catalog;
 use skills_discovery::{Entry, Scope};
 use skills_ledger::{ActivatedBy, Activity, Digest, Ledger, RunOutcome, SessionHash, Timestamp};
 use skills_prompt::UseKind;
+use skills_threads::lock;
 
 use crate::content_digests::ContentDigests;
 use recent_offers::RecentOffers;
@@ -24,8 +25,8 @@ const MAX_RECENTLY_USED: usize = 3;
 /// Records how skills are used in a usage ledger (`skills-ledger`).
 ///
 /// [`Library::usage`](crate::Library::usage) returns it. Without a
-/// ledger nothing is recorded. The parts of a runtime record what
-/// they do: lists, activations and runs. A host application records what only it knows, such as the
+/// [ledger](crate::LibraryConfig::ledger) nothing is recorded. The renderer records lists and
+/// activations, and whoever runs skills records the runs. A host application records what only it knows, such as the
 /// outcome of a turn.
 ///
 /// Recording is never worth a delay or a failure: events are written by a background thread, which
@@ -171,7 +172,7 @@ impl UsageRecorder {
         let Some(shared) = &self.0 else {
             return;
         };
-        let worker = shared.worker.lock().unwrap_or_else(PoisonError::into_inner);
+        let worker = lock(&shared.worker);
         let written = worker.as_ref().and_then(Worker::request_flush);
         // The wait must not block those who record.
         drop(worker);
@@ -193,7 +194,7 @@ impl UsageRecorder {
         let time = Timestamp::from((shared.clock)());
         if activity == Activity::Offered {
             let recent = &shared.recent_offers;
-            let mut recent = recent.lock().unwrap_or_else(PoisonError::into_inner);
+            let mut recent = lock(&recent);
             skills.retain(|(entry, _)| recent.is_new(session, entry.directory(), time));
         }
         if skills.is_empty() {
@@ -205,7 +206,7 @@ impl UsageRecorder {
             session,
             time,
         };
-        let mut worker = shared.worker.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut worker = lock(&shared.worker);
         worker
             .get_or_insert_with(|| Worker::spawn(&shared.ledger, &shared.digests))
             .send(batch);

@@ -7,7 +7,7 @@ use std::time::{Duration, SystemTime};
 use skills_audit::AuditSink;
 use skills_discovery::{Discovery, Root};
 use skills_ledger::Ledger;
-use skills_library::{Finders, LibraryConfig, OnNewCatalog};
+use skills_library::{ContentDigests, Finders, LibraryConfig, OnNewCatalog};
 use skills_policy::{ApprovalStore, Approver, PermissionManager, Policy, SandboxChoice};
 use skills_prompt::ListingModes;
 use skills_sandbox::Sandbox;
@@ -356,20 +356,24 @@ impl Builder {
             .approval_store
             .into_iter()
             .fold(permissions, PermissionManager::store);
+        let digests = Arc::<ContentDigests>::default();
         let library = Library::new(
             self.discovery.with_roots(roots),
             LibraryConfig {
                 modes: self.modes,
-                secrets: self.secrets,
+                secrets: self.secrets.clone(),
                 finders,
                 search_cache: self.search_cache,
                 ledger: self.ledger,
+                digests: Arc::clone(&digests),
                 clock: self.recorder.clock,
                 on_new_catalog: precompile_at_discovery(self.precompile, &backends),
             },
         );
         let config = Config {
             backends,
+            secrets: self.secrets,
+            digests,
             recorder: self.recorder,
             directories: self.directories,
             approval_timeout: self.approval_timeout,

@@ -179,7 +179,8 @@ pub enum ErrorKind {
     Approval,
     /// The run was [cancelled](crate::CancellationToken) before it started.
     Cancelled,
-    /// The sandbox backend failed or is unavailable; nothing ran. See [`RuntimeError::sandbox`].
+    /// The sandbox backend failed or is unavailable, or the system has no random bytes; nothing ran.
+    /// See [`RuntimeError::sandbox`].
     Sandbox,
     /// Packages that the skill declares cannot be planned or installed; nothing ran.
     Packages,
@@ -195,6 +196,7 @@ impl From<LibraryErrorKind> for ErrorKind {
             LibraryErrorKind::InvalidRestriction => Self::InvalidRestriction,
             LibraryErrorKind::ContentChanged => Self::ContentChanged,
             LibraryErrorKind::Random => Self::Sandbox,
+            // New kinds as well, until they have a class of their own.
             _ => Self::FileAccess,
         }
     }

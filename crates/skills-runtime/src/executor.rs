@@ -48,7 +48,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use skills_audit::{ContentHash, Disposition};
-use skills_library::{Library, OnMissing, find_entry};
+use skills_library::{ContentDigests, Library, OnMissing, Secrets, find_entry};
 use skills_policy::{Authorization, Grants, PermissionManager, Policy};
 use skills_process::SCRATCH_PREFIX;
 use skills_sandbox::{EnforcementReport, Job, Preparation, RunOutput, Sandbox, SandboxError};
@@ -124,6 +124,9 @@ struct GrantedRun {
 /// What the builder configures.
 pub(crate) struct Config {
     pub(crate) backends: Arc<Backends>,
+    /// Variables that programs of skills can get.
+    pub(crate) secrets: Secrets,
+    pub(crate) digests: Arc<ContentDigests>,
     pub(crate) recorder: Recorder,
     pub(crate) directories: CopyDirectories,
     pub(crate) approval_timeout: Duration,
@@ -142,7 +145,7 @@ pub(crate) struct Config {
 
 impl Executor {
     pub(crate) fn new(library: Library, permissions: PermissionManager, config: Config) -> Self {
-        let copies = SkillCopyCache::new(Arc::clone(library.digests()));
+        let copies = SkillCopyCache::new(Arc::clone(&config.digests));
         // `Semaphore::new` panics above this number.
         let permits = config.max_concurrent_runs.min(Semaphore::MAX_PERMITS);
         let shared = Shared {

@@ -82,8 +82,8 @@ pub trait Sandbox: Send + Sync {
     fn name(&self) -> &'static str;
 
     /// Identifies the files that programs have apart from granted ones, if these are not those of the
-    /// host: the digest of an image. What is installed for one of them does not fit another. The default
-    /// is `None`.
+    /// host: the digest of an image. The default is `None`.
+    /// What is installed for one image does not fit another.
     fn image(&self) -> Option<String> {
         None
     }

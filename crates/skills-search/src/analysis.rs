@@ -121,7 +121,7 @@ pub(crate) fn for_each_run(text: &str, mut visit: impl FnMut(Run<'_>)) {
     }
 }
 
-/// What a character is a part of.
+/// The kind of run that a character belongs to.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum CharClass {
     Separator,

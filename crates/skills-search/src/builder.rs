@@ -189,7 +189,7 @@ impl<'a> IndexBuilder<'a> {
                 let terms = known.or_insert_with(|| word_terms(&self.analyzer, table, word));
                 counter.count(terms, field, current, table);
             }
-            // So few words are longer that they need not be remembered.
+            // Few words are longer: more than 24 Latin or 12 Cyrillic letters. They are not remembered.
             None => {
                 let terms = word_terms(&self.analyzer, table, word);
                 counter.count(&terms, field, current, table);

@@ -115,7 +115,7 @@ impl<'a> TurnInput<'a> {
     }
 
     /// Sets the environment variables that programs of skills can get from the host, in addition to
-    /// the secrets of the runtime and those of the session.
+    /// the [secrets](crate::LibraryConfig::secrets) of the library and those of the session.
     pub fn variables<S: Into<String>>(mut self, names: impl IntoIterator<Item = S>) -> Self {
         self.variables = names.into_iter().map(Into::into).collect();
         self

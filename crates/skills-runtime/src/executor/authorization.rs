@@ -89,7 +89,7 @@ impl Executor {
             return Ok((decision, None));
         }
         let directories = &self.config().directories;
-        let directories = if plan.image.is_some() {
+        let directories = if !plan.uses_programs_of_host() {
             directories.without_memory()
         } else {
             directories.clone()
@@ -207,7 +207,7 @@ impl Executor {
 
     /// Clears the cached digests and returns the error for changed content.
     fn content_changed(&self, subject: &RunSubject) -> RuntimeError {
-        self.library().digests().lock().clear();
+        self.config().digests.lock().clear();
         Repr::ContentChanged {
             skill: subject.name().to_owned(),
             path: subject.location(),
@@ -223,7 +223,7 @@ impl Executor {
     ) -> Result<Option<Arc<SkillCopy>>, RuntimeError> {
         let Some(skill) = subject.skill() else {
             return Ok(subject
-                .digest(self.library().digests())
+                .digest(&self.config().digests)
                 .map(SkillCopy::for_command));
         };
         let executor = self.clone();
@@ -242,7 +242,7 @@ impl Executor {
         subject: &RunSubject,
     ) -> Result<Option<String>, RuntimeError> {
         let Some(skill) = subject.skill() else {
-            return Ok(subject.digest(self.library().digests()));
+            return Ok(subject.digest(&self.config().digests));
         };
         let content = self.digested_content(skill).await?;
         Ok(content.map(|content| content.digest.to_string()))
@@ -252,7 +252,7 @@ impl Executor {
         &self,
         skill: &SkillSubject,
     ) -> Result<Option<DigestedContent>, RuntimeError> {
-        let digests = Arc::clone(self.library().digests());
+        let digests = Arc::clone(&self.config().digests);
         let files = Arc::clone(&skill.files);
         let content = skills_threads::run_blocking(move || digests.digested_content(&files)).await;
         let content = content.map_err(|error| SandboxError::setup("reading the skill", error))?;

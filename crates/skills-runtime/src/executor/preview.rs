@@ -206,7 +206,7 @@ impl Executor {
         if let Some(hook) = hook {
             plan.request = plan.request.hook(hook);
         }
-        let digest = plan.subject.digest(self.library().digests());
+        let digest = plan.subject.digest(&self.config().digests);
         let plan = self.with_optional_mounts(plan, digest.as_deref());
         let plan = self.with_programs(plan, digest.as_deref());
         Ok((plan, digest))

@@ -20,6 +20,12 @@ impl Executor {
         plan: &RunPlan,
         missing: &MissingRequirements,
     ) -> Result<Arc<dyn Sandbox>, RuntimeError> {
+        // First, since what is missing depends on it. No other backend is used instead.
+        let sandbox = self.config().backends.for_run(
+            plan.subject.name(),
+            &plan.mode,
+            plan.options.sandbox,
+        )?;
         let missing = self.blocking(missing);
         if !missing.is_empty() {
             return Err(Repr::MissingRequirements {
@@ -29,12 +35,6 @@ impl Executor {
             }
             .into());
         }
-        // No other backend is used instead.
-        let sandbox = self.config().backends.for_run(
-            plan.subject.name(),
-            &plan.mode,
-            plan.options.sandbox,
-        )?;
         // Checked before an approver is asked: an approval of nothing is confusing.
         if let ExecutionMode::Command { program } = &plan.mode {
             sandbox.check_command(program)?;
@@ -91,7 +91,7 @@ fn required_programs(plan: &RunPlan, finder: &ProgramSearch) -> Vec<String> {
         return Vec::new();
     };
     // Programs of an image need no permission.
-    if plan.image.is_some() {
+    if !plan.uses_programs_of_host() {
         return Vec::new();
     }
     // WebAssembly starts no programs; a command requests its own.

@@ -43,8 +43,7 @@ impl Executor {
         let mut notes = notes_before_run(&run.plan, &run.grants, &record.redactor, missing);
         let finder = run
             .plan
-            .image
-            .is_none()
+            .uses_programs_of_host()
             .then(|| self.library().finder(run.plan.subject.name()));
         notes.extend(unused_rules(policy, &run.plan, &run.grants, finder));
         let withheld = self

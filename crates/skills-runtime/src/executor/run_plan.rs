@@ -99,7 +99,7 @@ impl Executor {
                 manifest,
                 requirements,
             })),
-            image: self.image_of_run(name, &mode, &options),
+            image: self.image_of_run(entry.name().as_str(), &mode, &options),
             mode,
             has_protocol_input: has_protocol_input(&options),
             stdin: take_stdin(&mut options),
@@ -205,7 +205,7 @@ impl Executor {
 
     /// Returns the interpreter of the host for scripts of a type; `None` if an image has its own.
     pub(super) fn interpreter(&self, plan: &RunPlan, script_type: ScriptType) -> Option<PathBuf> {
-        if plan.image.is_some() {
+        if !plan.uses_programs_of_host() {
             return None;
         }
         let backends = &self.config().backends;
@@ -265,7 +265,7 @@ impl Executor {
         let secrets = secrets.filter_map(|name| {
             Some((
                 name.clone(),
-                self.library().secrets().get(name)?.clone(),
+                self.config().secrets.get(name)?.clone(),
                 VariableSource::Secret,
             ))
         });
@@ -326,7 +326,9 @@ impl Executor {
         let host = RunHost {
             servers: &InstalledServers::default(),
             has_variable: &has_variable,
-            finder: plan.image.is_none().then(|| self.library().finder(name)),
+            finder: plan
+                .uses_programs_of_host()
+                .then(|| self.library().finder(name)),
         };
         missing.add(name, &self.without_installable(&skill.requirements), &host);
         missing
@@ -366,6 +368,12 @@ fn canonical(path: impl AsRef<Path>) -> PathBuf {
 }
 
 impl RunPlan {
+    /// Returns true if the program runs with the programs and paths of this host. Not so in a container,
+    /// also if there is no backend for it, so that the run fails with that reason.
+    pub(super) fn uses_programs_of_host(&self) -> bool {
+        self.image.is_none() && self.options.sandbox != SandboxChoice::Container
+    }
+
     /// Returns a redactor of the values of all variables that the program can get.
     pub(super) fn redactor(&self) -> Redactor {
         Redactor::new(

@@ -40,7 +40,7 @@ impl RunStreams {
     ) -> Result<Self, RuntimeError> {
         let streams = plan.options.streams.clone();
         let mut input = streams.input;
-        if plan.image.is_some()
+        if !plan.uses_programs_of_host()
             && let Some(reader) = input.take().as_ref().and_then(InputStream::take)
         {
             let read = read_to_end(reader, wall_time).await;

@@ -7,9 +7,9 @@ use std::sync::{Arc, Mutex};
 
 use skills_runtime::policy::{ApprovalFuture, ApprovalRequest};
 use skills_runtime::{ApprovalResponse, Approver, ExecutionOptions, SandboxChoice};
-use skills_sandbox::{Job, Program, RunFuture, Sandbox};
+use skills_sandbox::{Job, Program};
 
-use crate::fixture::{Fixture, Recorder};
+use crate::fixture::Fixture;
 
 /// Approves for the session and counts its requests.
 #[derive(Default)]
@@ -81,23 +81,6 @@ async fn content_that_changes_at_program_start_does_not_run() {
 }
 
 /// Large skills are copied to the disk, and so are all skills without a directory in memory.
-/// A backend whose programs are those of an image.
-struct OwnPrograms(Arc<Recorder>);
-
-impl Sandbox for OwnPrograms {
-    fn name(&self) -> &'static str {
-        "own-programs"
-    }
-
-    fn image(&self) -> Option<String> {
-        Some("sha256:ab".to_owned())
-    }
-
-    fn run(&self, job: Job) -> RunFuture<'_> {
-        self.0.run(job)
-    }
-}
-
 #[tokio::test]
 async fn small_copies_are_in_the_directory_in_memory() {
     let fixture = Fixture::new();
@@ -115,7 +98,7 @@ async fn small_copies_are_in_the_directory_in_memory() {
             .recording()
             .scratch_directory(fixture.path("scratch"))
             .memory_directory(fixture.path(memory))
-            .container_sandbox(Arc::new(OwnPrograms(fixture.sandbox.clone())))
+            .container_sandbox(fixture.sandbox.clone())
             .approver(Arc::new(CountingApprover::default()))
             .build();
         let mut copies = Vec::new();

@@ -1,6 +1,6 @@
 use insta::assert_snapshot;
 use serde_json::json;
-use skills_runtime::{ExecutionOptions, RunTarget, detect_execution_mode};
+use skills_runtime::{ExecutionOptions, RunTarget, SandboxChoice, detect_execution_mode};
 
 use crate::fixture::Fixture;
 use crate::fixture::OptionsExt as _;
@@ -162,4 +162,26 @@ fn the_scripts_block_takes_precedence_over_the_action() {
     assert_eq!(chosen("{a: One, main: Two}", "none"), "scripts/main.py");
     assert_eq!(chosen("{gone: Not there}", "none"), "scripts/main.py");
     assert_snapshot!(chosen("{a: One, b: Two}", "none"), @r#"cannot select a program of skill `s`: it has several scripts; ["a.py", "b.py"]"#);
+}
+
+/// What is missing depends on the image, which there is not.
+#[tokio::test]
+async fn a_missing_container_backend_is_named_before_missing_programs() {
+    let fixture = Fixture::new();
+    fixture
+        .skill("needy", "requires: {bins: [no-such-program]}\n")
+        .file("needy/scripts/run.sh", "");
+    let options = ExecutionOptions {
+        sandbox: SandboxChoice::Container,
+        ..ExecutionOptions::default()
+    };
+    let runtime = fixture.recording().build();
+    let error = runtime
+        .execute_skill("needy", options.clone())
+        .await
+        .unwrap_err();
+    let text = error.message_with_sources();
+    assert!(text.contains("the container backend"), "{text}");
+    let preview = runtime.executor().preview("needy", &options).unwrap();
+    assert_eq!(preview.missing_requirements, [""; 0]);
 }

@@ -211,7 +211,8 @@ impl Executor {
             }),
             python: self.interpreter(plan, ScriptType::Python),
             // An image has the package managers that it has.
-            uv: find_tool(self.library().finder(skill), "uv").filter(|_| plan.image.is_none()),
+            uv: find_tool(self.library().finder(skill), "uv")
+                .filter(|_| plan.uses_programs_of_host()),
             python_index: config.python_index.clone(),
             npm_registry: config.npm_registry.clone(),
             file_hosts: config.file_hosts.clone(),
