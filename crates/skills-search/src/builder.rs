@@ -32,8 +32,20 @@ pub struct IndexBuilder<'a> {
 ///
 /// It is looked up for each word of all texts: with a fast hash, seeded in each process,
 /// so that no text has words that collide in all of them, and by keys of a fixed size, which are
-/// compared without a loop.
-type WordTerms = HashMap<WordKey, SmallVec<[u32; 2]>, RandomState>;
+/// compared without a loop. Entries are small, since most lookups wait for memory.
+#[derive(Default)]
+struct WordTerms {
+    by_word: HashMap<WordKey, TermsOfWord, RandomState>,
+    several: Vec<SmallVec<[u32; 2]>>,
+}
+
+/// The terms of one word.
+#[derive(Clone, Copy)]
+enum TermsOfWord {
+    One(u32),
+    /// The place in [`WordTerms::several`]; also for a word without terms.
+    Several(u32),
+}
 
 /// A word, followed by zeros, which no word contains.
 type WordKey = [u8; 24];
@@ -185,9 +197,22 @@ impl<'a> IndexBuilder<'a> {
         match key.get_mut(..word.len()) {
             Some(start) => {
                 start.copy_from_slice(word.as_bytes());
-                let known = self.words.entry(key);
-                let terms = known.or_insert_with(|| word_terms(&self.analyzer, table, word));
-                counter.count(terms, field, current, table);
+                let words = &mut self.words;
+                let known = words.by_word.entry(key).or_insert_with(|| {
+                    let terms = word_terms(&self.analyzer, table, word);
+                    if let [term] = *terms {
+                        return TermsOfWord::One(term);
+                    }
+                    words.several.push(terms);
+                    TermsOfWord::Several(words.several.len() as u32 - 1)
+                });
+                match known {
+                    TermsOfWord::One(term) => counter.count(&[*term], field, current, table),
+                    TermsOfWord::Several(place) => {
+                        let terms = &words.several[*place as usize];
+                        counter.count(terms, field, current, table);
+                    }
+                }
             }
             // Few words are longer: more than 24 Latin or 12 Cyrillic letters. They are not remembered.
             None => {
