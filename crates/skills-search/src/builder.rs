@@ -30,9 +30,8 @@ pub struct IndexBuilder<'a> {
 
 /// The terms of each word as it was written, which saves stemming it again.
 ///
-/// It is looked up for each word of all texts: with a fast hash, seeded in each process,
-/// so that no text has words that collide in all of them, and by keys of a fixed size, which are
-/// compared without a loop. Entries are small, since most lookups wait for memory.
+/// It is looked up for each word of all texts: with a fast hash, seeded in each process, so that no
+/// text has words that collide in all of them, and by small entries of a fixed size.
 #[derive(Default)]
 struct WordTerms {
     by_word: HashMap<WordKey, TermsOfWord, RandomState>,
