@@ -1,7 +1,6 @@
 //! Skills section, injections, mentions and implicit invocation.
 
 mod fork;
-mod offers;
 mod turn;
 
 use std::sync::Arc;
@@ -175,7 +174,8 @@ impl PromptRenderer {
     #[must_use]
     pub fn render_section(&self, renderer: &SkillListRenderer<'_>) -> SkillList {
         self.with_items(renderer, |catalog, renderer, items| {
-            self.record_offers(catalog, renderer, items);
+            let usage = self.library.usage();
+            usage.record_offers(catalog, renderer, items, self.session.as_deref());
             renderer.render(items)
         })
     }
@@ -200,7 +200,8 @@ impl PromptRenderer {
         request: &ListRequest<'_>,
     ) -> SkillList {
         self.with_items_for(renderer, request, |catalog, renderer, items| {
-            self.record_offers(catalog, renderer, items);
+            let usage = self.library.usage();
+            usage.record_offers(catalog, renderer, items, self.session.as_deref());
             renderer.render(items)
         })
     }

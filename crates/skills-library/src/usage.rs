@@ -3,15 +3,14 @@
 mod recent_offers;
 mod worker;
 
+use std::collections::HashSet;
 use std::fmt;
 use std::sync::{Arc, Mutex};
 use std::time::SystemTime;
 
-#[cfg(feature = "search")]
-use skills_discovery::Catalog;
-use skills_discovery::{Entry, Scope};
+use skills_discovery::{Catalog, Entry, Scope};
 use skills_ledger::{ActivatedBy, Activity, Digest, Ledger, RunOutcome, SessionHash, Timestamp};
-use skills_prompt::UseKind;
+use skills_prompt::{Inclusion, SkillListRenderer, SkillSummary, UseKind};
 use skills_threads::lock;
 
 use crate::content_digests::ContentDigests;
@@ -154,6 +153,31 @@ impl UsageRecorder {
             _ => return,
         };
         self.record([entry], activity, session);
+    }
+
+    /// Records the skills that a list shows with a description. A name alone does not say what a
+    /// skill is for.
+    pub(crate) fn record_offers(
+        &self,
+        catalog: &Catalog,
+        renderer: &SkillListRenderer<'_>,
+        items: &[SkillSummary<'_>],
+        session: Option<&str>,
+    ) {
+        if !self.is_enabled() {
+            return;
+        }
+        let is_offered =
+            |inclusion| matches!(inclusion, Inclusion::Full | Inclusion::Truncated { .. });
+        let reports = renderer.explain(items).into_iter();
+        let offered: HashSet<String> = reports
+            .filter(|report| is_offered(report.inclusion))
+            .map(|report| report.location)
+            .collect();
+        let is_listed =
+            |entry: &&Entry| offered.contains(entry.location().to_string_lossy().as_ref());
+        let entries = catalog.entries().iter().filter(is_listed);
+        self.record(entries, Activity::Offered, session);
     }
 
     /// Records the run of a program, with the digest of the content that ran if it is known.

@@ -13,7 +13,7 @@ const LIMIT: Limit = Limit {
         ("skills-runtime::executor::Executor", 15),
         ("skills-runtime::executor::artifacts::ExecutionArtifacts", 3),
         ("skills-runtime::executor::run_plan::RunPlan", 3),
-        ("skills-library::prompt_renderer::PromptRenderer", 4),
+        ("skills-library::prompt_renderer::PromptRenderer", 3),
     ],
     file: "xtask/src/tidy/impl_files.rs",
 };
