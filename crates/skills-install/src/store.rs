@@ -38,9 +38,14 @@ const MAX_LOCK_WAIT: Duration = Duration::from_secs(1);
 /// A change is prepared beside the skills, and published by renames: of the lock file first, and then
 /// of each skill. A process that is killed at any time leaves the old or the new files of each skill,
 /// and the next [`open`](Self::open) drops or completes the change, so that all skills are those of
-/// the lock file. It completes no change that was copied with its directory, as with a clone of a
-/// repository, and puts nothing in place that the lock file does not name. A program that can write
-/// the directory can write the skills and the lock file as well.
+/// the lock file. On Linux and Apple systems a replaced skill is exchanged, so that one of the two is
+/// in place at any time. Other systems and file systems that cannot exchange directories need two
+/// renames, and a process that is killed between them leaves the skill missing until the next
+/// [`open`](Self::open).
+///
+/// A change that was copied with its directory, as with a clone of a repository, is not completed, and
+/// nothing is put in place that the lock file does not name. A program that can write the directory
+/// can write the skills and the lock file as well.
 ///
 /// ```
 /// use skills_install::Store;
@@ -88,8 +93,8 @@ impl Store {
     /// a killed process left.
     ///
     /// # Errors
-    /// Fails if another process has it open, if its lock file cannot be read, or if files cannot be
-    /// written.
+    /// Fails if another process has it open, if its lock file cannot be read, if files cannot be
+    /// written, or if a copy of an interrupted change has the only files of a skill.
     pub fn open(root: &Path) -> Result<Self, InstallError> {
         Self::open_observed(root, StepObserver::default())
     }
@@ -113,8 +118,7 @@ impl Store {
         let process_lock = open_process_lock(&handle).map_err(failed)?;
         acquire(&process_lock, root)?;
         let lock_file = LockFile::read_from(&handle, root)?;
-        change::recover(&handle, root, &lock_file, &mut steps)
-            .map_err(|error| InstallError::io("complete a change of", root, error))?;
+        change::recover(&handle, root, &lock_file, &mut steps)?;
         Ok(Self {
             root: root.to_owned(),
             access: Access::Exclusive {
@@ -159,9 +163,9 @@ impl Store {
         })
     }
 
-    /// Returns true if a change of a directory of skills was interrupted, so that its files may be
-    /// partly those from before and partly those from after it. The next [`open`](Self::open)
-    /// completes or drops it. False for a change that was copied with the directory.
+    /// Returns true if a change of a directory of skills was interrupted after its lock file was
+    /// replaced, so that its files may be partly those from before and partly those from after it. The
+    /// next [`open`](Self::open) completes it. False for a change that was copied with the directory.
     #[must_use]
     pub fn has_unfinished_change(root: &Path) -> bool {
         let handle = Dir::open_ambient_dir(root, ambient_authority());
@@ -396,6 +400,10 @@ impl Store {
         let Access::Exclusive { handle, .. } = &self.access else {
             return Err(failed(io::Error::other("it was opened to plan only")));
         };
+        // This store could not complete it.
+        if change::is_unfinished(handle) {
+            return Err(Repr::UnfinishedChange(self.root.clone()).into());
+        }
         // Edits that were made while a person was asked are not lost.
         if LockFile::read_from(handle, &self.root)? != self.lock_file {
             let problem = "the lock file changed after it was read";
@@ -416,17 +424,28 @@ impl Store {
             let cause = "a skill is in the directory of another one: install them one by one";
             return Err(failed(io::Error::other(cause)));
         }
-        let changed = Change::create(handle, &mut self.steps)
-            .and_then(|mut change| change.perform(&staged, remove, &text));
-        if let Err(error) = changed {
-            // As after a kill. The next process does what fails here.
-            let _ = LockFile::read_from(handle, &self.root)
-                .map(|current| change::recover(handle, &self.root, &current, &mut self.steps));
+        let changed = Change::prepare(handle, &mut self.steps, &staged, remove, &text)
+            .and_then(|change| change.publish(&staged, remove));
+        let Err(error) = changed else {
+            self.lock_file = lock_file;
+            change::remove_ended(handle, &mut self.steps);
+            return Ok(());
+        };
+        if !change::is_unfinished(handle) {
+            // The next process does what fails here.
+            let _ = change::recover(handle, &self.root, &self.lock_file, &mut self.steps);
             return Err(failed(error));
         }
-        self.steps.step();
-        remove_tree(handle, change::DIRECTORY).map_err(failed)?;
         self.lock_file = lock_file;
+        change::recover(handle, &self.root, &self.lock_file, &mut self.steps)?;
+        let skills = self.lock_file.skills();
+        let is_installed = |name: &String| {
+            let installed = self.installed(name);
+            skills.get(name).is_some_and(|locked| installed.is(locked))
+        };
+        if !install.iter().all(|(name, _)| is_installed(name)) {
+            return Err(InstallError::io("complete a change of", &self.root, error));
+        }
         Ok(())
     }
 }

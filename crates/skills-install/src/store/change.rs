@@ -1,31 +1,36 @@
 //! A change of skills and their lock file: prepared beside the skills, published by renames.
 //!
 //! ```text
-//! DIR/ID/new/NAME   new skills
-//! DIR/ID/old/NAME   removed skills, and replaced ones where two directories cannot be exchanged
-//! DIR/skills.lock   the new lock file, until it is in place
+//! DIRECTORY/ID/skills.lock   the new lock file, until it is in place
+//! DIRECTORY/ID/new/NAME      a new skill, until it is in place; then the one that it replaced
+//! DIRECTORY/ID/old/NAME      a removed skill, or a replaced one if the two cannot be exchanged
+//! DIRECTORY/ID/remove/NAME   the name of a skill to remove
+//! ENDED-NUMBER               a change that ended, which is only removed
 //! ```
 //!
-//! The rename of the lock file decides: before it the next process drops the change, after it the
-//! next process completes it. It only puts content in place that the lock file names, or that it
-//! finds removed. `ID` is the identity of `DIR`, so that a copy of it, as in a clone of a repository,
-//! completes nothing.
+//! The rename of the lock file decides: before it nothing of the skills was changed, and the next
+//! process drops the change; after it the next process completes it. New skills are put in place only
+//! if the lock file names their content. `ID` is the identity of `DIRECTORY`: a change that was copied
+//! with its directory, as in a clone of a repository, has another one and is not completed.
 
 use std::io::{self, ErrorKind};
 use std::path::Path;
 use std::time::UNIX_EPOCH;
 
 use cap_std::fs::{Dir, OpenOptions};
-use skills_discovery::LOCK_FILE;
+use skills_discovery::{INSTALL_DIRECTORY, LOCK_FILE};
 
 use super::{StepObserver, remove_tree};
 use crate::LockFile;
+use crate::error::InstallError;
 use crate::installed::Installed;
 
 /// The directory of a change, in the install directory.
-pub(super) const DIRECTORY: &str = ".skills-install/change";
+const DIRECTORY: &str = ".skills-install/change";
+/// How the names of changes that ended start, in the install directory.
+const ENDED: &str = "ended-";
 
-/// A prepared change of an open directory of skills.
+/// A change of an open directory of skills.
 pub(super) struct Change<'a> {
     root: &'a Dir,
     steps: &'a mut StepObserver,
@@ -33,60 +38,110 @@ pub(super) struct Change<'a> {
     new: Dir,
     /// Skills that were replaced or removed.
     old: Dir,
+    /// Empty directories with the names of skills to remove.
+    remove: Dir,
+    /// The path of the new lock file.
+    lock_file: String,
 }
 
 impl<'a> Change<'a> {
-    pub(super) fn create(root: &'a Dir, steps: &'a mut StepObserver) -> io::Result<Self> {
+    /// Prepares a change: what is staged at these paths is installed under their names, and skills
+    /// are removed, with a new lock file. All of them are on one file system.
+    pub(super) fn prepare(
+        root: &'a Dir,
+        steps: &'a mut StepObserver,
+        install: &[(String, String)],
+        remove: &[String],
+        lock_file: &str,
+    ) -> io::Result<Self> {
+        // One that could not be prepared.
+        end(root, steps)?;
         steps.step();
         root.create_dir_all(DIRECTORY)?;
-        let identity = identity(root)?;
-        let create = |name: &str| {
-            let path = format!("{DIRECTORY}/{identity}/{name}");
+        let path = own_path(root)?;
+        root.create_dir(&path)?;
+        let mut options = OpenOptions::new();
+        options.write(true).create_new(true);
+        // The first of all: a change without it is published.
+        let mut file = root.open_with(format!("{path}/{LOCK_FILE}"), &options)?;
+        io::Write::write_all(&mut file, lock_file.as_bytes())?;
+        file.sync_all()?;
+        let change = Self::open(root, steps, &path)?;
+        for (name, staged) in install {
+            change.steps.step();
+            root.rename(staged, &change.new, name)?;
+        }
+        for name in remove {
+            change.remove.create_dir(name)?;
+        }
+        // Everything is on disk before it is in place.
+        sync_file_system(&file)?;
+        Ok(change)
+    }
+
+    fn open(root: &'a Dir, steps: &'a mut StepObserver, path: &str) -> io::Result<Self> {
+        let open = |name: &str| {
+            let path = format!("{path}/{name}");
             root.create_dir_all(&path)?;
             root.open_dir(path)
         };
         Ok(Self {
             root,
-            new: create("new")?,
-            old: create("old")?,
+            new: open("new")?,
+            old: open("old")?,
+            remove: open("remove")?,
             steps,
+            lock_file: format!("{path}/{LOCK_FILE}"),
         })
     }
 
-    /// Installs the directories at these paths under their names and removes skills, with a new lock
-    /// file. All of them are on one file system.
-    pub(super) fn perform(
-        &mut self,
+    /// Puts the lock file in place, and then the skills.
+    pub(super) fn publish(
+        mut self,
         install: &[(String, String)],
         remove: &[String],
-        lock_file: &str,
     ) -> io::Result<()> {
-        for (name, staged) in install {
-            self.steps.step();
-            self.root.rename(staged, &self.new, name)?;
-        }
         self.steps.step();
-        let prepared = format!("{DIRECTORY}/{LOCK_FILE}");
-        let mut options = OpenOptions::new();
-        options.write(true).create(true).truncate(true);
-        let mut file = self.root.open_with(&prepared, &options)?;
-        io::Write::write_all(&mut file, lock_file.as_bytes())?;
-        file.sync_all()?;
-        // Everything is on disk before it is in place.
-        sync_file_system(&file)?;
+        self.root.rename(&self.lock_file, self.root, LOCK_FILE)?;
+        for (name, _) in install {
+            self.put_in_place(name)?;
+        }
         for name in remove {
             self.set_aside(name)?;
         }
-        self.steps.step();
-        self.root.rename(&prepared, self.root, LOCK_FILE)?;
-        install
-            .iter()
-            .try_for_each(|(name, _)| self.put_in_place(name))
+        self.end()
     }
 
-    /// Moves a new skill to its place; what was there goes.
+    /// Puts in place what the lock file says, where that was not done.
+    fn complete(mut self, path: &Path, new: &Path, lock_file: &LockFile) -> io::Result<()> {
+        for (name, locked) in lock_file.skills() {
+            if Installed::read(&new.join(name)).is(locked)
+                && !Installed::read(&path.join(name)).is(locked)
+            {
+                self.put_in_place(name)?;
+            }
+            // Its new files are no longer those of the lock file.
+            if exists(&self.old, name) && !exists(self.root, name) {
+                self.steps.step();
+                self.old.rename(name, self.root, name)?;
+            }
+        }
+        for entry in self.remove.entries()? {
+            let name = entry?.file_name().into_string();
+            let removed = name.ok().filter(|name| {
+                // What has the name of one that was set aside was created later.
+                !lock_file.skills().contains_key(name) && !exists(&self.old, name)
+            });
+            if let Some(name) = removed {
+                self.set_aside(&name)?;
+            }
+        }
+        self.end()
+    }
+
+    /// Moves a new skill to its place, and what was there into the directory of the change.
     fn put_in_place(&mut self, name: &str) -> io::Result<()> {
-        if self.root.symlink_metadata(name).is_ok() {
+        if exists(self.root, name) {
             self.steps.step();
             if exchange(&self.new, self.root, name) {
                 return Ok(());
@@ -104,51 +159,109 @@ impl<'a> Change<'a> {
             result => result,
         }
     }
+
+    fn end(self) -> io::Result<()> {
+        let Self { root, steps, .. } = self;
+        end(root, steps)
+    }
 }
 
-/// Returns true if a change was interrupted in this directory, and not in one that it was copied
-/// from.
+/// Returns true if the lock file of a change of this directory is in place, and perhaps not all of
+/// its skills. False for a change that was copied with its directory.
 pub(super) fn is_unfinished(root: &Dir) -> bool {
-    identity(root).is_ok_and(|identity| root.exists(format!("{DIRECTORY}/{identity}")))
+    own_path(root).is_ok_and(|path| {
+        exists(root, &format!("{path}/new")) && !exists(root, &format!("{path}/{LOCK_FILE}"))
+    })
 }
 
-/// Puts in place what the lock file says of an interrupted change, and removes the rest of it.
+/// Completes an interrupted change if its lock file is in place, or else drops it.
+///
+/// # Errors
+/// Fails if that cannot be done, or if a copied change has skills that were set aside.
 pub(super) fn recover(
     root: &Dir,
     path: &Path,
     lock_file: &LockFile,
     steps: &mut StepObserver,
-) -> io::Result<()> {
-    if is_unfinished(root) {
-        let new = path.join(DIRECTORY).join(identity(root)?).join("new");
-        let mut change = Change::create(root, steps)?;
-        for (name, locked) in lock_file.skills() {
-            if change.new.exists(name)
-                && Installed::read(&new.join(name)).is(locked)
-                && !Installed::read(&path.join(name)).is(locked)
-            {
-                change.put_in_place(name)?;
-            }
-            // Removed before the lock file was replaced.
-            if change.old.exists(name) && root.symlink_metadata(name).is_err() {
-                change.steps.step();
-                change.old.rename(name, root, name)?;
-            }
+) -> Result<(), InstallError> {
+    let recovered = if is_unfinished(root) {
+        own_path(root).and_then(|own| {
+            let new = path.join(&own).join("new");
+            Change::open(root, steps, &own)?.complete(path, &new, lock_file)
+        })
+    } else if let Some(old) = find_set_aside(root) {
+        return Err(InstallError::conflict(
+            &path.join(DIRECTORY).join(old).to_string_lossy(),
+            "it has skills that a change of another directory, of which this is a copy, set aside",
+            "move the skills that you want to keep to another place, and remove the directory",
+        ));
+    } else {
+        end(root, steps)
+    };
+    recovered.map_err(|error| InstallError::io("complete a change of", path, error))?;
+    remove_ended(root, steps);
+    Ok(())
+}
+
+/// Returns the path in [`DIRECTORY`] of a directory with skills that were set aside.
+fn find_set_aside(root: &Dir) -> Option<String> {
+    let mut entries = root.read_dir(DIRECTORY).ok()?;
+    entries.find_map(|entry| {
+        let old = format!("{}/old", entry.ok()?.file_name().to_string_lossy());
+        match root.read_dir(format!("{DIRECTORY}/{old}")) {
+            Ok(mut skills) => skills.next().is_some(),
+            Err(error) => !matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory),
         }
+        .then_some(old)
+    })
+}
+
+/// Ends a change with one rename, so that nothing takes what is left of it for an interrupted one.
+fn end(root: &Dir, steps: &mut StepObserver) -> io::Result<()> {
+    let path = |number: u32| format!("{INSTALL_DIRECTORY}/{ENDED}{number}");
+    let mut number = 0;
+    // One that cannot be removed stays.
+    while exists(root, &path(number)) {
+        number += 1;
     }
     steps.step();
-    remove_tree(root, DIRECTORY)
+    match root.rename(DIRECTORY, root, path(number)) {
+        Err(error) if error.kind() == ErrorKind::NotFound => Ok(()),
+        result => result,
+    }
+}
+
+/// Removes changes that ended, as far as that is possible: they do no harm.
+pub(super) fn remove_ended(root: &Dir, steps: &mut StepObserver) {
+    let entries = root.read_dir(INSTALL_DIRECTORY).into_iter().flatten();
+    for entry in entries.flatten() {
+        if let Ok(name) = entry.file_name().into_string()
+            && name.starts_with(ENDED)
+        {
+            steps.step();
+            let _ = remove_tree(root, &format!("{INSTALL_DIRECTORY}/{name}"));
+        }
+    }
+}
+
+fn exists(directory: &Dir, path: &str) -> bool {
+    directory.symlink_metadata(path).is_ok()
+}
+
+/// Returns the path of a change that was made here.
+fn own_path(root: &Dir) -> io::Result<String> {
+    Ok(format!("{DIRECTORY}/{}", identity(root)?))
 }
 
 /// Exchanges two directories of the same name, so that one of them is in place at any time. Returns
 /// false where the system cannot.
-#[cfg(target_os = "linux")]
+#[cfg(any(target_os = "linux", target_vendor = "apple"))]
 fn exchange(new: &Dir, root: &Dir, name: &str) -> bool {
     use rustix::fs::{RenameFlags, renameat_with};
     renameat_with(new, name, root, name, RenameFlags::EXCHANGE).is_ok()
 }
 
-#[cfg(not(target_os = "linux"))]
+#[cfg(not(any(target_os = "linux", target_vendor = "apple")))]
 fn exchange(_new: &Dir, _root: &Dir, _name: &str) -> bool {
     false
 }
