@@ -45,7 +45,9 @@ fn parse_parts(text: &str, kinds: &[&dyn SourceKind]) -> Result<SourceSpec, Prob
         None => text.to_owned(),
     };
     let (text, path) = split_path(&text)?;
-    check_helper(text)?;
+    if !is_local(text) {
+        check_helper(text)?;
+    }
     let (text, reference) = match text.split_once('#') {
         // `#` is a usual character of a path, and a directory has no versions.
         Some(_) if is_path(text) && !has_digest(text) => (text, None),
@@ -61,6 +63,13 @@ fn parse_parts(text: &str, kinds: &[&dyn SourceKind]) -> Result<SourceSpec, Prob
     let spec = parsed.unwrap_or_else(|| Err(unknown(text)))?;
     spec.check_reference()?;
     Ok(spec)
+}
+
+/// Returns true for a path, also after the prefix of a kind: `::` is part of a name there. Git reads
+/// no text as a helper that has a separator of paths before `::`.
+fn is_local(text: &str) -> bool {
+    let after_prefix = text.split_once(['+', ':']).map(|(_, rest)| rest);
+    is_path(text) || after_prefix.is_some_and(is_path)
 }
 
 /// Returns true for `./a.zip#sha256:…`. Only archives on disk have versions.

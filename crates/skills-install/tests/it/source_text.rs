@@ -41,6 +41,8 @@ fn each_form_of_a_source_is_recognized_by_its_text() {
         "\\\\server\\share",
         "file:///srv/skills",
         "./dir#1",
+        "./a::b",
+        "git+./a::b",
         "./a.tar.gz",
         "./a.zip#sha256:aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa",
         "acme/skills",
