@@ -56,7 +56,11 @@ impl SourceKind for GitKind {
     }
 
     fn identity(&self, location: &Location) -> String {
-        address::identity(&location.address())
+        match location {
+            // A name in it may look like a host.
+            Location::Path(_) => address::path_identity(&location.address()),
+            other => address::identity(&other.address()),
+        }
     }
 
     fn revision_prefix(&self) -> Option<&'static str> {

@@ -72,6 +72,24 @@ fn the_query_of_a_url_is_part_of_the_identity() {
 }
 
 #[test]
+fn a_repository_on_disk_is_never_one_of_a_host() {
+    for (text, identity) in [
+        ("git+./github.com:acme/skills", "dir:github.com:acme/skills"),
+        (
+            "git+../github.com:acme/skills.git",
+            "dir:../github.com:acme/skills",
+        ),
+    ] {
+        let spec: SourceSpec = text.parse().unwrap();
+        assert_eq!(
+            spec.resolved_at(Path::new("")).identity(),
+            identity,
+            "{text}"
+        );
+    }
+}
+
+#[test]
 fn a_source_of_the_scheme_file_is_a_path() {
     for (text, path) in [
         ("file:acme/skills", "./acme/skills"),

@@ -98,8 +98,13 @@ pub(super) fn identity(address: &str) -> String {
             let host = host.rsplit_once('@').map_or(host, |(_, host)| host);
             format!("git:{}/{}", host.to_ascii_lowercase(), without_suffix(path))
         }
-        _ => format!("dir:{}", address.strip_suffix(".git").unwrap_or(address)),
+        _ => path_identity(address),
     }
+}
+
+/// Returns the identity of a repository on disk.
+pub(super) fn path_identity(path: &str) -> String {
+    format!("dir:{}", path.strip_suffix(".git").unwrap_or(path))
 }
 
 /// Splits the address of a directory, as browsers show it, into repository, version and directory.
