@@ -88,19 +88,20 @@ impl SourceKind for ArchiveKind {
     }
 
     fn open(&self, source: &SourceSpec, options: &FetchOptions, scratch: &Path) -> Opened {
-        let (file, signatures) = match source.location() {
+        let open = |file| check_digest(Archive::open(file, &options.limits)?, source);
+        // No signature is read or requested for what is not installed.
+        let (archive, signatures) = match source.location() {
             Location::Path(path) => {
                 let read = |extension: &str, max_bytes| read_signature(path, extension, max_bytes);
-                (open_file(path)?, Signatures::read(read)?)
+                (open(open_file(path)?)?, Signatures::read(read)?)
             }
             location => {
                 let (client, url) = options.client(&location.address())?;
-                let file = client.download(&url, &[], scratch)?;
-                (file, options.signatures.download(&client, &url)?)
+                let archive = open(client.download(&url, &[], scratch)?)?;
+                (archive, options.signatures.download(&client, &url)?)
             }
         };
-        let archive = Archive::open(file, &options.limits)?.with_signatures(signatures);
-        Ok(Box::new(check_digest(archive, source)?))
+        Ok(Box::new(archive.with_signatures(signatures)))
     }
 }
 

@@ -314,6 +314,9 @@ fn a_download_that_is_cut_or_not_an_archive_installs_nothing() {
         let error = fetch_error(&loopback(), &server.url(path));
         assert_eq!(error.kind(), InstallErrorKind::Fetch, "{path}: {error}");
     }
+    // Neither are signatures of it requested.
+    let requests = server.requests();
+    assert_eq!(requests.len(), 3, "{requests:?}");
 }
 
 #[test]
