@@ -1,13 +1,15 @@
-//! Process supervision, interpreter search, scratch directories and quotas for sandbox backends
-//! that run native programs.
+//! Process supervision, interpreter search and quotas for sandbox backends that run native programs.
 //!
 //! ```text
 //! Job --ProgramFinder--> ResolvedProgram --backend--> restricted process
-//!                                                           |
-//!             SupervisedOutput <--supervise-----------------+--> scratch directory, measured by QuotaMonitor
+//!                                                       |          |
+//!             SupervisedOutput <--supervise-------------+          +--> directories
+//!                                                                         |
+//!                                              quotas <--QuotaMonitor-----+
 //! ```
 //!
-//! - [`SCRATCH_PREFIX`] names the private temporary directories of runs.
+//! - [`SCRATCH_PREFIX`] and [`memory_scratch_parent`] say how the private temporary directories of
+//!   runs are named, and where small ones are.
 //! - `ProtectedEntries` finds protected paths in writable directories, and what a run changed of them.
 //!   On Unix.
 //! - `KeyFiles` finds files in granted directories that may hold keys. On Unix.
@@ -43,7 +45,7 @@ mod protected_entries;
 mod quota_monitor;
 #[cfg(unix)]
 mod regular_file;
-mod scratch_dir;
+mod scratch_location;
 #[cfg(all(
     target_os = "linux",
     any(target_arch = "x86_64", target_arch = "aarch64")
@@ -61,7 +63,7 @@ pub use key_files::{KeyFile, KeyFiles, KeySearchLimit, holds_key_by_content};
 #[cfg(unix)]
 pub use protected_entries::{ProtectedChanges, ProtectedEntries, SearchLimit};
 pub use quota_monitor::QuotaMonitor;
-pub use scratch_dir::{SCRATCH_PREFIX, memory_scratch_parent};
+pub use scratch_location::{SCRATCH_PREFIX, memory_scratch_parent};
 #[cfg(all(
     target_os = "linux",
     any(target_arch = "x86_64", target_arch = "aarch64")

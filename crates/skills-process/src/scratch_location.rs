@@ -1,4 +1,4 @@
-//! Where the private temporary directories of runs are.
+//! How the private temporary directories of runs are named, and where small ones are.
 
 use std::path::Path;
 
