@@ -363,7 +363,8 @@ impl Store {
         PrivateDir::create(&parent, WORK_PREFIX).map_err(|error| cannot("create", &parent, &error))
     }
 
-    /// Creates a directory for the build of a key, which is locked.
+    /// Creates a directory for the build of a key. The caller holds the lock of the key, so that no
+    /// collection removes the directory.
     fn build_dir(&self, key: &EnvironmentKey) -> Result<TempDir, SetupError> {
         let parent = self.directory.join(BUILDS);
         create_dir(&parent)?;

@@ -8,6 +8,7 @@ use crate::signature::SignatureRules;
 use crate::web::Client;
 use crate::{FetchLimits, GitOptions, WebOptions};
 
+/// What a [`Fetcher`](crate::Fetcher) passes to the kind of a source: clients, limits and rules.
 #[derive(Debug, Clone)]
 pub(crate) struct FetchOptions {
     pub(crate) git: GitOptions,

@@ -79,6 +79,7 @@ pub(super) fn redirect(response: &Response) -> Result<Option<Url>, InstallError>
     Ok(Some(target))
 }
 
+/// Returns the error of a request, with the start of a cause that a server may have written.
 pub(crate) fn failed(url: &Url, cause: impl ToString) -> InstallError {
     let cause: String = cause.to_string().chars().take(MAX_MESSAGE_CHARS).collect();
     InstallError::fetch(url.as_str(), cause)

@@ -53,14 +53,14 @@ impl DirectoryLock {
             Err(error) => return Err(error),
         };
         before(path);
-        let is_mine = match directory.try_lock() {
+        let is_owned = match directory.try_lock() {
             Ok(()) => is_same_directory(&directory, path)?,
             // Another process is about to remove it.
             Err(TryLockError::WouldBlock) => false,
             // A file system without locks: no other process gets one either.
             Err(TryLockError::Error(_)) => true,
         };
-        Ok(is_mine.then_some(Self {
+        Ok(is_owned.then_some(Self {
             _directory: directory,
         }))
     }

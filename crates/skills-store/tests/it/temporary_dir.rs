@@ -45,8 +45,8 @@ fn start(parent: &Path) -> (Child, PathBuf) {
 }
 
 fn is_gone_soon(path: &Path) -> bool {
-    let begun = Instant::now();
-    while path.exists() && begun.elapsed() < Duration::from_secs(30) {
+    let started = Instant::now();
+    while path.exists() && started.elapsed() < Duration::from_secs(30) {
         std::thread::sleep(Duration::from_millis(10));
     }
     !path.exists()
