@@ -161,7 +161,16 @@ impl<'a> Change<'a> {
     }
 
     fn end(self) -> io::Result<()> {
-        let Self { root, steps, .. } = self;
+        let Self {
+            root,
+            steps,
+            new,
+            old,
+            remove,
+            ..
+        } = self;
+        // Windows renames no directory with an open one below it.
+        drop([new, old, remove]);
         end(root, steps)
     }
 }

@@ -36,6 +36,7 @@ fn child_of_the_tests_below() {
     let mut store =
         Store::open_with_observer(&directory.join("skills"), Box::new(observer)).unwrap();
     let (source, edits) = match operation.as_str() {
+        "open" => return,
         "update" => ("./new", LocalEdits::Refuse),
         "restore" => ("./old", LocalEdits::Theirs),
         _ => {
@@ -288,6 +289,28 @@ fn a_skill_whose_old_files_were_set_aside_is_completed() {
     assert_eq!(fixture.states(), ["s1 unchanged"]);
     assert!(fixture.read("skills/s1/SKILL.md").contains("MIT"));
     assert_eq!(left_of_changes(&fixture), [""; 0]);
+}
+
+#[test]
+fn a_recovery_killed_at_any_step_is_completed() {
+    for is_set_aside in [false, true] {
+        for step in 0.. {
+            let fixture = with_interrupted_change();
+            if is_set_aside {
+                let old = interrupted(&fixture.path("skills")).join("old/s1");
+                fs::rename(fixture.path("skills/s1"), old).unwrap();
+            }
+            let status = run_child(&fixture, "open", step);
+            drop(fixture.store());
+            assert_eq!(fixture.states(), ["s1 unchanged"], "step {step}");
+            assert!(fixture.read("skills/s1/SKILL.md").contains("MIT"));
+            assert_eq!(left_of_changes(&fixture), [""; 0]);
+            if status.success() {
+                assert!(step >= 3, "step {step}");
+                break;
+            }
+        }
+    }
 }
 
 /// Updates a skill, and calls `act` before each step after the lock file was replaced, with the
