@@ -27,6 +27,10 @@ use crate::installed::Installed;
 
 /// The directory of a change, in the install directory.
 const DIRECTORY: &str = ".skills-install/change";
+/// The directories of a change.
+const NEW: &str = "new";
+const OLD: &str = "old";
+const REMOVE: &str = "remove";
 /// How the names of changes that ended start, in the install directory.
 const ENDED: &str = "ended-";
 
@@ -34,14 +38,7 @@ const ENDED: &str = "ended-";
 pub(super) struct Change<'a> {
     root: &'a Dir,
     steps: &'a mut StepObserver,
-    /// New skills.
-    new: Dir,
-    /// Skills that were replaced or removed.
-    old: Dir,
-    /// Empty directories with the names of skills to remove.
-    remove: Dir,
-    /// The path of the new lock file.
-    lock_file: String,
+    path: String,
 }
 
 impl<'a> Change<'a> {
@@ -60,39 +57,34 @@ impl<'a> Change<'a> {
         root.create_dir_all(DIRECTORY)?;
         let path = own_path(root)?;
         root.create_dir(&path)?;
+        let change = Self { root, steps, path };
         let mut options = OpenOptions::new();
         options.write(true).create_new(true);
         // The first of all: a change without it is published.
-        let mut file = root.open_with(format!("{path}/{LOCK_FILE}"), &options)?;
+        let mut file = root.open_with(change.below(LOCK_FILE), &options)?;
         io::Write::write_all(&mut file, lock_file.as_bytes())?;
         file.sync_all()?;
-        let change = Self::open(root, steps, &path)?;
-        for (name, staged) in install {
-            change.steps.step();
-            root.rename(staged, &change.new, name)?;
+        for directory in [REMOVE, OLD, NEW] {
+            root.create_dir(change.below(directory))?;
         }
         for name in remove {
-            change.remove.create_dir(name)?;
+            root.create_dir(change.skill(REMOVE, name))?;
+        }
+        for (name, staged) in install {
+            change.steps.step();
+            root.rename(staged, root, change.skill(NEW, name))?;
         }
         // Everything is on disk before it is in place.
         sync_file_system(&file)?;
         Ok(change)
     }
 
-    fn open(root: &'a Dir, steps: &'a mut StepObserver, path: &str) -> io::Result<Self> {
-        let open = |name: &str| {
-            let path = format!("{path}/{name}");
-            root.create_dir_all(&path)?;
-            root.open_dir(path)
-        };
-        Ok(Self {
-            root,
-            new: open("new")?,
-            old: open("old")?,
-            remove: open("remove")?,
-            steps,
-            lock_file: format!("{path}/{LOCK_FILE}"),
-        })
+    fn below(&self, name: &str) -> String {
+        format!("{}/{name}", self.path)
+    }
+
+    fn skill(&self, directory: &str, name: &str) -> String {
+        format!("{}/{directory}/{name}", self.path)
     }
 
     /// Puts the lock file in place, and then the skills.
@@ -102,76 +94,66 @@ impl<'a> Change<'a> {
         remove: &[String],
     ) -> io::Result<()> {
         self.steps.step();
-        self.root.rename(&self.lock_file, self.root, LOCK_FILE)?;
+        self.root
+            .rename(self.below(LOCK_FILE), self.root, LOCK_FILE)?;
         for (name, _) in install {
             self.put_in_place(name)?;
         }
         for name in remove {
             self.set_aside(name)?;
         }
-        self.end()
+        end(self.root, self.steps)
     }
 
     /// Puts in place what the lock file says, where that was not done.
-    fn complete(mut self, path: &Path, new: &Path, lock_file: &LockFile) -> io::Result<()> {
+    fn complete(mut self, path: &Path, lock_file: &LockFile) -> io::Result<()> {
         for (name, locked) in lock_file.skills() {
-            if Installed::read(&new.join(name)).is(locked)
+            if Installed::read(&path.join(self.skill(NEW, name))).is(locked)
                 && !Installed::read(&path.join(name)).is(locked)
             {
                 self.put_in_place(name)?;
             }
             // Its new files are no longer those of the lock file.
-            if exists(&self.old, name) && !exists(self.root, name) {
+            let old = self.skill(OLD, name);
+            if exists(self.root, &old) && !exists(self.root, name) {
                 self.steps.step();
-                self.old.rename(name, self.root, name)?;
+                self.root.rename(old, self.root, name)?;
             }
         }
-        for entry in self.remove.entries()? {
+        for entry in self.root.read_dir(self.below(REMOVE))? {
             let name = entry?.file_name().into_string();
             let removed = name.ok().filter(|name| {
                 // What has the name of one that was set aside was created later.
-                !lock_file.skills().contains_key(name) && !exists(&self.old, name)
+                !lock_file.skills().contains_key(name) && !exists(self.root, &self.skill(OLD, name))
             });
             if let Some(name) = removed {
                 self.set_aside(&name)?;
             }
         }
-        self.end()
+        end(self.root, self.steps)
     }
 
     /// Moves a new skill to its place, and what was there into the directory of the change.
     fn put_in_place(&mut self, name: &str) -> io::Result<()> {
+        let new = self.root.open_dir(self.below(NEW))?;
         if exists(self.root, name) {
             self.steps.step();
-            if exchange(&self.new, self.root, name) {
+            if exchange(&new, self.root, name) {
                 return Ok(());
             }
             self.set_aside(name)?;
         }
         self.steps.step();
-        self.new.rename(name, self.root, name)
+        new.rename(name, self.root, name)
     }
 
     fn set_aside(&mut self, name: &str) -> io::Result<()> {
         self.steps.step();
-        match self.root.rename(name, &self.old, name) {
+        let old = self.skill(OLD, name);
+        match self.root.rename(name, self.root, old) {
             Err(error) if error.kind() == ErrorKind::NotFound => Ok(()),
             result => result,
         }
-    }
-
-    fn end(self) -> io::Result<()> {
-        let Self {
-            root,
-            steps,
-            new,
-            old,
-            remove,
-            ..
-        } = self;
-        // Windows renames no directory with an open one below it.
-        drop([new, old, remove]);
-        end(root, steps)
     }
 }
 
@@ -179,7 +161,7 @@ impl<'a> Change<'a> {
 /// its skills. False for a change that was copied with its directory.
 pub(super) fn is_unfinished(root: &Dir) -> bool {
     own_path(root).is_ok_and(|path| {
-        exists(root, &format!("{path}/new")) && !exists(root, &format!("{path}/{LOCK_FILE}"))
+        exists(root, &format!("{path}/{NEW}")) && !exists(root, &format!("{path}/{LOCK_FILE}"))
     })
 }
 
@@ -195,8 +177,12 @@ pub(super) fn recover(
 ) -> Result<(), InstallError> {
     let recovered = if is_unfinished(root) {
         own_path(root).and_then(|own| {
-            let new = path.join(&own).join("new");
-            Change::open(root, steps, &own)?.complete(path, &new, lock_file)
+            let change = Change {
+                root,
+                steps,
+                path: own,
+            };
+            change.complete(path, lock_file)
         })
     } else if let Some(old) = find_set_aside(root) {
         return Err(InstallError::conflict(
@@ -216,7 +202,7 @@ pub(super) fn recover(
 fn find_set_aside(root: &Dir) -> Option<String> {
     let mut entries = root.read_dir(DIRECTORY).ok()?;
     entries.find_map(|entry| {
-        let old = format!("{}/old", entry.ok()?.file_name().to_string_lossy());
+        let old = format!("{}/{OLD}", entry.ok()?.file_name().to_string_lossy());
         match root.read_dir(format!("{DIRECTORY}/{old}")) {
             Ok(mut skills) => skills.next().is_some(),
             Err(error) => !matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory),
