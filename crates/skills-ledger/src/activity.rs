@@ -82,62 +82,62 @@ pub(crate) enum Evidence {
     None,
 }
 
-/// All activities.
-const ALL: [Activity; 19] = [
-    Activity::Offered,
-    Activity::Searched,
-    Activity::Mentioned,
-    Activity::Activated(ActivatedBy::User),
-    Activity::Activated(ActivatedBy::Model),
-    Activity::Activated(ActivatedBy::Implicit),
-    Activity::ReferenceRead,
-    Activity::ScriptRun(RunOutcome::Succeeded),
-    Activity::ScriptRun(RunOutcome::Failed),
-    Activity::ScriptRun(RunOutcome::TimedOut),
-    Activity::ScriptRun(RunOutcome::LimitExceeded),
-    Activity::ScriptRun(RunOutcome::Denied),
-    Activity::ScriptRun(RunOutcome::Cancelled),
-    Activity::ScriptRun(RunOutcome::RequirementMissing),
-    Activity::ScriptRun(RunOutcome::NotStarted),
-    Activity::ScriptRun(RunOutcome::NotObserved),
-    Activity::TurnEnded(TurnOutcome::Accepted),
-    Activity::TurnEnded(TurnOutcome::Retried),
-    Activity::TurnEnded(TurnOutcome::Abandoned),
-];
+/// Defines the list of activities and their words by one table, which is exhaustive.
+macro_rules! activities {
+    ($($variant:ident $(($class_type:ident::$class_value:ident))? =>
+        $kind:literal, $class:literal, $count_name:literal;)+) => {
+        /// All activities.
+        pub(crate) const ALL: &[Activity] =
+            &[$(Activity::$variant $(($class_type::$class_value))?),+];
+
+        impl Activity {
+            /// Returns the kind as one lowercase word, as in the ledger, and the class of its
+            /// outcome, which is empty for kinds without one.
+            #[must_use]
+            pub fn words(self) -> (&'static str, &'static str) {
+                match self {
+                    $(Self::$variant $(($class_type::$class_value))? => ($kind, $class),)+
+                }
+            }
+
+            /// Returns the name of the number of such events.
+            pub(crate) fn count_name(self) -> &'static str {
+                match self {
+                    $(Self::$variant $(($class_type::$class_value))? => $count_name,)+
+                }
+            }
+        }
+    };
+}
+
+// Kind and class are in ledgers, and the name of the number in the JSON of summaries.
+activities! {
+    Offered => "offered", "", "offered";
+    Searched => "searched", "", "searched";
+    Mentioned => "mentioned", "", "mentioned";
+    Activated(ActivatedBy::User) => "activated", "user", "activated_by_user";
+    Activated(ActivatedBy::Model) => "activated", "model", "activated_by_model";
+    Activated(ActivatedBy::Implicit) => "activated", "implicit", "activated_implicitly";
+    ReferenceRead => "reference_read", "", "references_read";
+    ScriptRun(RunOutcome::Succeeded) => "script_run", "succeeded", "runs_succeeded";
+    ScriptRun(RunOutcome::Failed) => "script_run", "failed", "runs_failed";
+    ScriptRun(RunOutcome::TimedOut) => "script_run", "timed_out", "runs_timed_out";
+    ScriptRun(RunOutcome::LimitExceeded) => "script_run", "limit_exceeded", "runs_over_limit";
+    ScriptRun(RunOutcome::Denied) => "script_run", "denied", "runs_denied";
+    ScriptRun(RunOutcome::Cancelled) => "script_run", "cancelled", "runs_cancelled";
+    ScriptRun(RunOutcome::RequirementMissing) =>
+        "script_run", "requirement_missing", "runs_without_requirement";
+    ScriptRun(RunOutcome::NotStarted) => "script_run", "not_started", "runs_not_started";
+    ScriptRun(RunOutcome::NotObserved) => "script_run", "not_observed", "runs_not_observed";
+    TurnEnded(TurnOutcome::Accepted) => "outcome", "accepted", "turns_accepted";
+    TurnEnded(TurnOutcome::Retried) => "outcome", "retried", "turns_retried";
+    TurnEnded(TurnOutcome::Abandoned) => "outcome", "abandoned", "turns_abandoned";
+}
 
 impl Activity {
     /// Returns all activities.
     pub fn all() -> impl ExactSizeIterator<Item = Self> {
-        ALL.into_iter()
-    }
-
-    /// Returns the kind as one lowercase word, as in the ledger, and the class of its outcome, which
-    /// is empty for kinds without one.
-    #[must_use]
-    pub fn words(self) -> (&'static str, &'static str) {
-        match self {
-            Self::Offered => ("offered", ""),
-            Self::Searched => ("searched", ""),
-            Self::Mentioned => ("mentioned", ""),
-            Self::Activated(ActivatedBy::User) => ("activated", "user"),
-            Self::Activated(ActivatedBy::Model) => ("activated", "model"),
-            Self::Activated(ActivatedBy::Implicit) => ("activated", "implicit"),
-            Self::ReferenceRead => ("reference_read", ""),
-            Self::ScriptRun(RunOutcome::Succeeded) => ("script_run", "succeeded"),
-            Self::ScriptRun(RunOutcome::Failed) => ("script_run", "failed"),
-            Self::ScriptRun(RunOutcome::TimedOut) => ("script_run", "timed_out"),
-            Self::ScriptRun(RunOutcome::LimitExceeded) => ("script_run", "limit_exceeded"),
-            Self::ScriptRun(RunOutcome::Denied) => ("script_run", "denied"),
-            Self::ScriptRun(RunOutcome::Cancelled) => ("script_run", "cancelled"),
-            Self::ScriptRun(RunOutcome::RequirementMissing) => {
-                ("script_run", "requirement_missing")
-            }
-            Self::ScriptRun(RunOutcome::NotStarted) => ("script_run", "not_started"),
-            Self::ScriptRun(RunOutcome::NotObserved) => ("script_run", "not_observed"),
-            Self::TurnEnded(TurnOutcome::Accepted) => ("outcome", "accepted"),
-            Self::TurnEnded(TurnOutcome::Retried) => ("outcome", "retried"),
-            Self::TurnEnded(TurnOutcome::Abandoned) => ("outcome", "abandoned"),
-        }
+        ALL.iter().copied()
     }
 
     /// Returns the activity with these words; `None` for those of a later version.

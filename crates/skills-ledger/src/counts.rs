@@ -1,33 +1,10 @@
 //! How often something was done with a skill.
 
-use crate::activity::{Activity, Evidence};
-
-/// The names of the numbers, in the order of the activities.
-const NAMES: [&str; 19] = [
-    "offered",
-    "searched",
-    "mentioned",
-    "activated_by_user",
-    "activated_by_model",
-    "activated_implicitly",
-    "references_read",
-    "runs_succeeded",
-    "runs_failed",
-    "runs_timed_out",
-    "runs_over_limit",
-    "runs_denied",
-    "runs_cancelled",
-    "runs_without_requirement",
-    "runs_not_started",
-    "runs_not_observed",
-    "turns_accepted",
-    "turns_retried",
-    "turns_abandoned",
-];
+use crate::activity::{ALL, Activity, Evidence};
 
 /// Numbers of events, one for each [`Activity`].
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Counts([u64; NAMES.len()]);
+pub struct Counts([u64; ALL.len()]);
 
 impl Counts {
     /// Returns how often an activity was recorded.
@@ -38,7 +15,7 @@ impl Counts {
 
     /// Returns all numbers with their names, in the order of [`Activity::all`].
     pub fn named(&self) -> impl ExactSizeIterator<Item = (&'static str, u64)> {
-        NAMES.into_iter().zip(self.0)
+        Activity::all().map(Activity::count_name).zip(self.0)
     }
 
     /// Returns how often the skill was in a list or among the results of a search.
@@ -126,14 +103,37 @@ mod tests {
 
     #[test]
     fn each_activity_has_one_number() {
-        for (position, activity) in Activity::all().enumerate() {
+        let numbers = Activity::all().map(|activity| {
             let mut counts = Counts::default();
             counts.add(activity);
-            let numbers: Vec<u64> = counts.named().map(|(_, number)| number).collect();
-            assert_eq!(numbers.iter().sum::<u64>(), 1, "{activity:?}");
-            // The names have the order of the activities.
-            assert_eq!(numbers[position], 1, "{activity:?}");
-        }
+            assert_eq!(counts.get(activity), 1, "{activity:?}");
+            let counted: Vec<_> = counts.named().filter(|(_, number)| *number > 0).collect();
+            let [(name, 1)] = counted[..] else {
+                panic!("{activity:?}: {counted:?}");
+            };
+            format!("{activity:?}: {name}")
+        });
+        insta::assert_snapshot!(numbers.collect::<Vec<_>>().join("\n"), @"
+        Offered: offered
+        Searched: searched
+        Mentioned: mentioned
+        Activated(User): activated_by_user
+        Activated(Model): activated_by_model
+        Activated(Implicit): activated_implicitly
+        ReferenceRead: references_read
+        ScriptRun(Succeeded): runs_succeeded
+        ScriptRun(Failed): runs_failed
+        ScriptRun(TimedOut): runs_timed_out
+        ScriptRun(LimitExceeded): runs_over_limit
+        ScriptRun(Denied): runs_denied
+        ScriptRun(Cancelled): runs_cancelled
+        ScriptRun(RequirementMissing): runs_without_requirement
+        ScriptRun(NotStarted): runs_not_started
+        ScriptRun(NotObserved): runs_not_observed
+        TurnEnded(Accepted): turns_accepted
+        TurnEnded(Retried): turns_retried
+        TurnEnded(Abandoned): turns_abandoned
+        ");
     }
 
     #[test]
