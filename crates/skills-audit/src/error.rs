@@ -6,17 +6,29 @@ use std::time::Duration;
 
 /// Error of reading or writing an audit log.
 ///
-/// The message names the file, and the cause is the source of the error. A failed write leaves no
-/// bytes or a partial line, which the next writer skips.
+/// Branch on [`kind`](Self::kind); the message names the file, and the cause is the source of the
+/// error. A failed write leaves no bytes or a partial line, which the next writer skips.
 #[derive(Debug, thiserror::Error)]
 #[error(transparent)]
 pub struct AuditError(#[from] Repr);
 
 impl AuditError {
-    /// Creates the error of an [`AuditSink`](crate::AuditSink) that writes records elsewhere.
+    /// Creates the error of an [`AuditSink`](crate::AuditSink) that writes records elsewhere. Its
+    /// kind is [`AuditErrorKind::Other`].
     #[must_use]
     pub fn other(source: impl std::error::Error + Send + Sync + 'static) -> Self {
         Repr::Other(Box::new(source)).into()
+    }
+
+    /// Returns the class of the error.
+    #[must_use]
+    pub fn kind(&self) -> AuditErrorKind {
+        match &self.0 {
+            Repr::Io { .. } => AuditErrorKind::Io,
+            Repr::Locked { .. } => AuditErrorKind::Locked,
+            Repr::TooLarge { .. } => AuditErrorKind::TooLarge,
+            Repr::Json(_) | Repr::Other(_) => AuditErrorKind::Other,
+        }
     }
 
     pub(crate) fn io(path: &Path, source: io::Error) -> Self {
@@ -26,6 +38,21 @@ impl AuditError {
         }
         .into()
     }
+}
+
+/// The classes of [`AuditError`]. A caller can retry after [`Locked`](Self::Locked); the others
+/// need an operator or another record.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum AuditErrorKind {
+    /// A file could not be opened, read, written or renamed.
+    Io,
+    /// Another process held the lock of the log until the timeout.
+    Locked,
+    /// The record exceeds 64 KiB even without its long fields.
+    TooLarge,
+    /// The record could not be serialized, or the error comes from another sink.
+    Other,
 }
 
 #[derive(Debug, thiserror::Error)]

@@ -40,7 +40,7 @@ mod tail;
 mod verify;
 mod writer;
 
-pub use error::AuditError;
+pub use error::{AuditError, AuditErrorKind};
 pub use event::{
     Caller, ChangedFiles, ContentHash, Disposition, Event, ReachedHost, RefusedAttempt,
     RestrictionStatus,

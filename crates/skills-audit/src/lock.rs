@@ -15,7 +15,8 @@ use crate::error::{AuditError, Repr};
 pub(crate) struct FileLock(File);
 
 impl FileLock {
-    /// Acquires the lock on a file, which is created if it is missing. Fails after `timeout`.
+    /// Acquires the lock on a file, which is created if it is missing. Fails with
+    /// [`AuditErrorKind::Locked`](crate::AuditErrorKind::Locked) after `timeout`.
     pub(crate) fn acquire(path: &Path, timeout: Duration) -> Result<Self, AuditError> {
         let lock = Self::acquire_within(path, timeout);
         let lock = lock.map_err(|error| AuditError::io(path, error))?;

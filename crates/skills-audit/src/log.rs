@@ -25,7 +25,8 @@ use crate::writer::Writer;
 /// its length as `removed_bytes`.
 ///
 /// A process that does not release the lock cannot block the others forever: they wait for
-/// [`lock_timeout`](Self::lock_timeout), then fail.
+/// [`lock_timeout`](Self::lock_timeout), then fail with
+/// [`AuditErrorKind::Locked`](crate::AuditErrorKind::Locked).
 ///
 /// ```
 /// use skills_audit::{AuditLog, AuditSink, Disposition, Event, Line, Rotation, tail};

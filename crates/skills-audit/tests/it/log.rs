@@ -6,9 +6,9 @@ use std::time::Duration;
 
 use insta::assert_snapshot;
 use skills_audit::{
-    AuditError, AuditLog, AuditSink, Caller, ChainStatus, ChangedFiles, ContentHash, Disposition,
-    Event, Line, ReachedHost, RefusedAttempt, RestrictionStatus, Rotation, is_unfinished, read,
-    tail, verify,
+    AuditError, AuditErrorKind, AuditLog, AuditSink, Caller, ChainStatus, ChangedFiles,
+    ContentHash, Disposition, Event, Line, ReachedHost, RefusedAttempt, RestrictionStatus,
+    Rotation, is_unfinished, read, tail, verify,
 };
 use tempfile::TempDir;
 
@@ -24,14 +24,6 @@ pub(crate) fn log() -> (TempDir, AuditLog) {
 
 pub(crate) fn path(directory: &TempDir) -> std::path::PathBuf {
     directory.path().join("audit.jsonl")
-}
-
-fn assert_inaccessible(error: &AuditError) {
-    let message = error.to_string();
-    assert!(
-        message.starts_with("cannot access the audit log `"),
-        "{message}"
-    );
 }
 
 fn refused_program(name: &str) -> RefusedAttempt {
@@ -289,14 +281,21 @@ fn records_have_a_maximum_size_and_logs_need_a_directory() {
         )
     );
     long.time = "x".repeat(70_000);
-    let error = log.record(&long).unwrap_err().to_string();
-    assert!(error.starts_with("audit record is 7"), "{error}");
+    assert_eq!(
+        log.record(&long).unwrap_err().kind(),
+        AuditErrorKind::TooLarge
+    );
     assert_eq!(
         verify(&log.files().unwrap()).unwrap().records,
         1,
         "a rejected record writes nothing"
     );
-    assert_inaccessible(&AuditLog::open(Path::new("/nowhere/audit.jsonl")).unwrap_err());
+    assert_eq!(
+        AuditLog::open(Path::new("/nowhere/audit.jsonl"))
+            .unwrap_err()
+            .kind(),
+        AuditErrorKind::Io
+    );
 }
 
 /// Each text and list that a skill can fill is truncated separately; short fields stay.
@@ -369,7 +368,7 @@ fn a_directory_is_not_read_as_a_log() {
     let directory = tempfile::tempdir().unwrap();
     fs::create_dir(directory.path().join("audit.jsonl")).unwrap();
     let error = read(&directory.path().join("audit.jsonl")).err().unwrap();
-    assert_inaccessible(&error);
+    assert_eq!(error.kind(), AuditErrorKind::Io);
 }
 
 #[test]
@@ -378,7 +377,7 @@ fn a_log_that_cannot_be_written_is_reported() {
     log.check_writable().unwrap();
     fs::remove_file(directory.path().join("audit.jsonl.lock")).unwrap();
     fs::create_dir(directory.path().join("audit.jsonl.lock")).unwrap();
-    assert_inaccessible(&log.check_writable().unwrap_err());
+    assert_eq!(log.check_writable().unwrap_err().kind(), AuditErrorKind::Io);
 }
 
 /// Returns the length of the last record's line, without its end.
@@ -455,7 +454,10 @@ fn a_file_without_a_record_at_its_end_is_not_appended_to() {
         .unwrap();
     for bytes in [SEARCHED_BYTES, 1 << 40] {
         file.set_len(whole + bytes).unwrap();
-        assert_inaccessible(&log.record(&event("b")).unwrap_err());
+        assert_eq!(
+            log.record(&event("b")).unwrap_err().kind(),
+            AuditErrorKind::Io
+        );
         assert_eq!(file.metadata().unwrap().len(), whole + bytes);
     }
     file.set_len(SEARCHED_BYTES).unwrap();
@@ -641,6 +643,7 @@ fn a_lock_that_is_not_released_fails_after_the_timeout() {
         .recv_timeout(Duration::from_secs(60))
         .expect("the writer returns after the timeout");
     for error in [ready.unwrap_err(), recorded.unwrap_err()] {
+        assert_eq!(error.kind(), AuditErrorKind::Locked);
         let expected = format!(
             "cannot lock the audit log: another process holds `{}` and did not release it within 1ms",
             lock_file.display()
