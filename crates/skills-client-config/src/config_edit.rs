@@ -34,8 +34,17 @@ pub(crate) struct ConfigEdits {
     pub(crate) changes: Vec<EntryChange>,
 }
 
-/// Adds or updates entries, one after another; see [`plan_edit`]. With `others` existing entries are
-/// kept, and none is added for a server that the text has, or `others`.
+/// The treatment of entries that exist already.
+#[derive(Debug)]
+pub(crate) enum OnExisting {
+    /// The one of the same name is updated or replaced.
+    Update,
+    /// All are kept, and none is added for a server that the file has, or that is configured
+    /// elsewhere: keys as of [`configured_servers`](crate::configured_servers).
+    Keep { elsewhere: BTreeSet<String> },
+}
+
+/// Adds or updates entries, one after another; see [`plan_edit`].
 ///
 /// # Errors
 /// Fails like [`plan_edit`] if one of the edits does.
@@ -43,15 +52,15 @@ pub(crate) fn plan_edits(
     client: ServerClient,
     existing: Option<&str>,
     entries: &[ServerEntry],
-    others: Option<&BTreeSet<String>>,
+    on_existing: &OnExisting,
 ) -> Result<ConfigEdits, EditError> {
     let mut text = existing.map(str::to_owned);
     let mut changes = Vec::new();
     for entry in entries {
-        if let Some(others) = others {
+        if let OnExisting::Keep { elsewhere } = on_existing {
             let present = servers(client, text.as_deref())?;
             let key = entry.key();
-            if present.has_key(&key) || others.contains(&key) {
+            if present.has_key(&key) || elsewhere.contains(&key) {
                 changes.push(EntryChange::Unchanged);
                 continue;
             }

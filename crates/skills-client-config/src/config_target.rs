@@ -8,7 +8,7 @@ use similar::ChangeTag;
 
 use crate::atomic_replace::{Replacement, Snapshot};
 use crate::client::{ConfigScope, ServerClient};
-use crate::config_edit::{self, ConfigEdits};
+use crate::config_edit::{self, ConfigEdits, OnExisting};
 use crate::config_file::ConfigFile;
 use crate::config_path::{ClientEnvironment, config_paths};
 use crate::diff;
@@ -26,9 +26,7 @@ pub struct ConfigTarget {
     scope: ConfigScope,
     entries: Vec<ServerEntry>,
     file: ConfigFile,
-    /// If existing entries are kept, servers that are somewhere else: none is added for these.
-    /// Otherwise an entry of the same name is updated or replaced.
-    kept: Option<BTreeSet<String>>,
+    on_existing: OnExisting,
 }
 
 /// An edit of the file's content at one point in time.
@@ -62,15 +60,15 @@ impl ConfigTarget {
             scope,
             entries,
             file: find_config_file(client, scope, environment)?,
-            kept: None,
+            on_existing: OnExisting::Update,
         })
     }
 
-    /// Keeps all existing entries, and adds none for a server that the file or `others` has: keys as
-    /// of [`configured_servers`].
+    /// Keeps all existing entries, and adds none for a server that the file or `elsewhere` has: keys
+    /// as of [`configured_servers`].
     #[must_use]
-    pub fn keep_existing(mut self, others: BTreeSet<String>) -> Self {
-        self.kept = Some(others);
+    pub fn keep_existing(mut self, elsewhere: BTreeSet<String>) -> Self {
+        self.on_existing = OnExisting::Keep { elsewhere };
         self
     }
 
@@ -188,7 +186,7 @@ impl ConfigTarget {
     }
 
     fn plan(&self, text: Option<&str>) -> Result<ConfigEdits, EditError> {
-        config_edit::plan_edits(self.client, text, &self.entries, self.kept.as_ref())
+        config_edit::plan_edits(self.client, text, &self.entries, &self.on_existing)
     }
 
     fn owned_path(&self) -> PathBuf {

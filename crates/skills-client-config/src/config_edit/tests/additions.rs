@@ -24,22 +24,23 @@ fn required_entries() -> [ServerEntry; 2] {
 #[test]
 fn no_server_is_added_twice() {
     for client in ServerClient::all() {
-        let none = BTreeSet::new();
+        let keep = |elsewhere| OnExisting::Keep { elsewhere };
+        let none = keep(BTreeSet::new());
         let skip = usize::from(!client.supports_urls());
         let mut entries = required_entries()[skip..].to_vec();
-        let planned = plan_edits(client, None, &entries, Some(&none)).unwrap();
+        let planned = plan_edits(client, None, &entries, &none).unwrap();
         let changed = |change| vec![change; entries.len()];
         assert_eq!(planned.changes, changed(EntryChange::Added), "{client:?}");
         let unchanged = changed(EntryChange::Unchanged);
         for entry in &mut entries {
             entry.name.push_str("-alias");
         }
-        let again = plan_edits(client, Some(&planned.text), &entries, Some(&none)).unwrap();
+        let again = plan_edits(client, Some(&planned.text), &entries, &none).unwrap();
         assert_eq!((&again.text, &again.changes), (&planned.text, &unchanged));
         // Those of another scope count too.
-        let others = servers(client, Some(&planned.text)).unwrap().keys();
-        let elsewhere = plan_edits(client, Some(""), &entries, Some(&others)).unwrap();
-        assert_eq!(elsewhere.changes, unchanged, "{client:?}");
+        let elsewhere = keep(servers(client, Some(&planned.text)).unwrap().keys());
+        let known = plan_edits(client, Some(""), &entries, &elsewhere).unwrap();
+        assert_eq!(known.changes, unchanged, "{client:?}");
     }
 }
 
