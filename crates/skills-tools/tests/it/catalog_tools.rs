@@ -194,6 +194,36 @@ async fn pages_contain_every_skill_once() {
 }
 
 #[tokio::test]
+async fn descriptions_in_the_list_of_skills_are_visible_and_bounded() {
+    let host = Host::new();
+    let description = format!(
+        "Adds \\e[31mred\\e[0m\\u202e numbers. {}",
+        "word ".repeat(300)
+    );
+    host.file(
+        "skills/demo/SKILL.md",
+        format!("---\nname: demo\ndescription: \"{description}\"\n---\n"),
+    );
+    let listed = host
+        .tools()
+        .call("skills_ls", json!({"path": "/skills"}))
+        .await;
+    let description = listed.structured["entries"][0]["description"]
+        .as_str()
+        .unwrap();
+    assert!(
+        description.starts_with("Adds red numbers. word")
+            && description.chars().count() == 1_025
+            && description.ends_with('…'),
+        "{description}"
+    );
+    assert_eq!(
+        listed.own_text(),
+        format!("Skills (1):\n  demo/  - {description}")
+    );
+}
+
+#[tokio::test]
 async fn descriptions_in_results_are_short_and_visible() {
     let host = Host::new();
     let description = format!("Adds\\u202e \\u0007 numbers. {}", "word ".repeat(180));

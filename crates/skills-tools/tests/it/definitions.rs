@@ -364,20 +364,30 @@ async fn only_the_selected_tools_are_listed_and_callable() {
             .collect::<Vec<_>>()
             .join(" ")
     };
-    assert_eq!(names(&with(&[])), "");
-    assert_eq!(
-        names(&with(&[ToolGroup::ScriptExecutor])),
-        "run_skill_script"
-    );
-    assert_eq!(
-        names(&with(&[ToolGroup::ScriptTools])),
-        "skill__demo__greet"
-    );
+    let core = "search_skills load_skill skills_ls skills_read skills_write skills_run skills_bash";
+    let workspace = "skills_ls skills_read skills_write skills_create skills_run skills_bash";
+    let catalog = "search_skills load_skill read_skill_resource search_references";
+    let (executor, scripts) = ("run_skill_script", "skill__demo__greet");
+    let catalog_and_executor = format!("{catalog} {executor}");
+    let all = format!("{workspace} {executor} {catalog} {scripts}");
+    for (groups, expected) in [
+        (&[][..], ""),
+        (&[ToolGroup::Core], core),
+        (&[ToolGroup::LoadedScripts], ""),
+        (&[ToolGroup::Workspace], workspace),
+        (&[ToolGroup::ScriptExecutor], executor),
+        (&[ToolGroup::Catalog], catalog),
+        (&[ToolGroup::ScriptTools], scripts),
+        (&ToolGroup::DEFAULT, core),
+        (
+            &[ToolGroup::Catalog, ToolGroup::ScriptExecutor],
+            &catalog_and_executor,
+        ),
+        (&ToolGroup::ALL, &all),
+    ] {
+        assert_eq!(names(&with(groups)), expected, "{groups:?}");
+    }
     let catalog_tools = with(&[ToolGroup::Catalog, ToolGroup::ScriptExecutor]);
-    assert_eq!(
-        names(&catalog_tools),
-        "search_skills load_skill read_skill_resource search_references run_skill_script"
-    );
     for name in ["skills_ls", "skills_bash", "skill__demo__greet"] {
         assert!(
             catalog_tools
