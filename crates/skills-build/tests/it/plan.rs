@@ -26,7 +26,7 @@ fn plan(
 
 fn plan_in(
     workspace: &str,
-    writes: SourceAccess,
+    access: SourceAccess,
     language: Language,
     entries: &[&str],
     sources: &[&str],
@@ -61,7 +61,7 @@ fn plan_in(
         stage_dir: "/scratch/stage".into(),
         work_dir: "/scratch".into(),
         cargo_target: cargo_target.map(PathBuf::from),
-        source: writes,
+        source: access,
         cargo_home: "/home/.cargo".into(),
     };
     Plan::new(&source, &sources, &found, &directories).to_string()
@@ -87,13 +87,13 @@ fn rust() {
         without_a_lock.contains("CARGO_TARGET_DIR=/scratch/rust/"),
         "{without_a_lock}"
     );
-    for (workspace, writes) in [
+    for (workspace, access) in [
         ("/skills", SourceAccess::Full),
         ("/skills/x/guest", SourceAccess::ReadOnly),
     ] {
         let plan = plan_in(
             workspace,
-            writes,
+            access,
             Language::Rust,
             &["skill"],
             &["Cargo.toml"],
@@ -101,7 +101,7 @@ fn rust() {
         );
         assert!(
             !plan.contains("generate-lockfile") && plan.contains(" --locked "),
-            "{workspace} {writes:?}: {plan}"
+            "{workspace} {access:?}: {plan}"
         );
     }
 }

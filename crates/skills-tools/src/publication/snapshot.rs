@@ -43,7 +43,7 @@ impl Capture {
     /// repeated.
     pub(crate) fn new(
         entry: &Entry,
-        tools: &VirtualFiles,
+        virtual_files: &VirtualFiles,
         previous: Option<&Arc<Self>>,
     ) -> Result<Arc<Self>, UnpublishedReason> {
         let name = entry.name().as_str();
@@ -60,7 +60,7 @@ impl Capture {
                 return Ok(Arc::clone(previous));
             }
             let known = previous.map(Arc::as_ref);
-            let result = build_snapshot(entry, tools, &files, &listing, known);
+            let result = build_snapshot(entry, virtual_files, &files, &listing, known);
             // Listed again after reading: a change in between would mix two versions of the skill.
             let is_stable = files.list_with_stamps().is_ok_and(|now| now == listing);
             // A failure may be caused by the concurrent change itself.
@@ -167,12 +167,12 @@ fn read_exact(file: File, bytes: u64) -> std::io::Result<Vec<u8>> {
 
 fn build_snapshot(
     entry: &Entry,
-    tools: &VirtualFiles,
+    virtual_files: &VirtualFiles,
     files: &SkillFiles,
     listing: &StampedListing,
     previous: Option<&Capture>,
 ) -> Result<PublishedSkill, UnpublishedReason> {
-    let selected = select_files(entry, tools, listing)?;
+    let selected = select_files(entry, virtual_files, listing)?;
     let read_now = |file: &StampedFile| {
         read_stable(file.stamp, || {
             read_listed(files, &file.path, |stamp| stamp == file.stamp)
@@ -208,14 +208,14 @@ fn build_snapshot(
 /// Selects the published files. Fails if there are too many.
 fn select_files<'a>(
     entry: &Entry,
-    tools: &VirtualFiles,
+    virtual_files: &VirtualFiles,
     listing: &'a StampedListing,
 ) -> Result<Vec<&'a StampedFile>, UnpublishedReason> {
     // A partial skill could miss the file that restricts or explains the others.
     if listing.truncated {
         return Err(UnpublishedReason::TooManyEntries);
     }
-    let hidden = tools.hidden_dirs();
+    let hidden = virtual_files.hidden_dirs();
     let is_published = |file: &&StampedFile| {
         let parts: Vec<&str> = file.path.split('/').collect();
         // Names that the file tools reject are not published either.

@@ -94,25 +94,28 @@ pub(crate) const TOOL: Tool = Tool {
 
 /// Creates a draft.
 pub(super) fn call(
-    FileCall { files: all, .. }: FileCall<'_>,
+    FileCall { files, .. }: FileCall<'_>,
     arguments: Value,
 ) -> Result<ToolOutput, ToolError> {
     let arguments: CreateArguments = parse_arguments(arguments)?;
     let draft = render_draft(&arguments).map_err(|error| draft_error(&error))?;
     let path = format!("/skills/{}", draft.name());
-    let mut files = vec![(vec![SKILL_FILE.to_owned()], draft.render())];
+    let mut draft_files = vec![(vec![SKILL_FILE.to_owned()], draft.render())];
     for (name, content) in validate_scripts(&arguments.scripts)? {
-        files.push((vec!["scripts".to_owned(), name], content.to_owned()));
+        draft_files.push((vec!["scripts".to_owned(), name], content.to_owned()));
     }
     // Held from the check of the name to the rename, so that two calls cannot create the same
     // skill.
-    let _write_guard = all
+    let _write_guard = files
         .write_lock
         .lock()
         .unwrap_or_else(PoisonError::into_inner);
-    check_name_free(all, draft.name())?;
-    let drafts = open_drafts(all, &path)?;
-    let bytes = files.iter().map(|(_, content)| content.len() as u64).sum();
+    check_name_free(files, draft.name())?;
+    let drafts = open_drafts(files, &path)?;
+    let bytes = draft_files
+        .iter()
+        .map(|(_, content)| content.len() as u64)
+        .sum();
     let quota_exceeded = |remaining| {
         ToolErrorCode::TooLarge.error_at(
             &path,
@@ -120,15 +123,15 @@ pub(super) fn call(
         )
     };
     // Reserved before writing, so that concurrent calls cannot exceed the quota together.
-    all.skill_quota.reserve(bytes).map_err(quota_exceeded)?;
-    build_draft(&drafts, draft.name(), &files, &path)
-        .inspect_err(|_| all.skill_quota.release(bytes))?;
+    files.skill_quota.reserve(bytes).map_err(quota_exceeded)?;
+    build_draft(&drafts, draft.name(), &draft_files, &path)
+        .inspect_err(|_| files.skill_quota.release(bytes))?;
     // The next call must find the draft, even while a watcher has not reported it yet.
-    all.rescan_after_write();
+    files.rescan_after_write();
     let uri = format!("skill://{}/{SKILL_FILE}", draft.name());
     let data = json!({"status": "created", "name": draft.name(), "path": path, "uri": uri});
     let mut output = ToolOutput::new(data.to_string(), data);
-    output.files = files
+    output.files = draft_files
         .iter()
         .map(|(parts, _)| format!("{path}/{}", parts.join("/")))
         .collect();
