@@ -41,14 +41,15 @@ pub(crate) struct Setting {
     pub(crate) kind: Kind,
 }
 
-/// What a setting does in a file of a project.
+/// The effect of a setting in a file of a project.
 #[derive(Debug)]
 pub(super) enum InProject {
     /// It applies if the project is trusted.
     IfTrusted,
     /// Without trust it applies if the function returns true: the value only restricts.
     Restricts(fn(&Settings, &SettingValue) -> bool),
-    /// Nothing: a repository could otherwise trust itself, or select a weaker sandbox than its user.
+    /// Nothing: a repository could otherwise trust itself, or select a weaker sandbox than its
+    /// user.
     NoEffect,
 }
 
@@ -91,10 +92,14 @@ impl Check {
         expected: "the name of a sandbox",
         check: |word| described(word.parse::<SandboxChoice>()),
     };
-    const INDEX: Self = Self {
-        expected: "a URL without credentials, such as https://pypi.org/simple",
-        check: |url| accept_if(is_index_url(url)),
-    };
+
+    /// A check for the URL of an index or registry.
+    const fn index(expected: &'static str) -> Self {
+        Self {
+            expected,
+            check: |url| accept_if(is_index_url(url)),
+        }
+    }
 }
 
 impl Setting {
@@ -221,17 +226,19 @@ pub(crate) static SETTINGS: [Setting; 26] = [
     Setting::new(
         "python-index",
         "URL of the index of Python packages",
-        Kind::Text(Check::INDEX, |settings, _, url| {
-            settings.packages.python_index = Some(url);
-        }),
+        Kind::Text(
+            Check::index("a URL without credentials, such as https://pypi.org/simple"),
+            |settings, _, url| settings.packages.python_index = Some(url),
+        ),
     )
     .variables(&["UV_DEFAULT_INDEX", "UV_INDEX_URL", "PIP_INDEX_URL"]),
     Setting::new(
         "npm-registry",
         "URL of the registry of Node packages",
-        Kind::Text(Check::INDEX, |settings, _, url| {
-            settings.packages.npm_registry = Some(url);
-        }),
+        Kind::Text(
+            Check::index("a URL without credentials, such as https://registry.npmjs.org"),
+            |settings, _, url| settings.packages.npm_registry = Some(url),
+        ),
     )
     .variables(&["npm_config_registry", "NPM_CONFIG_REGISTRY"]),
     Setting::new(
@@ -261,10 +268,7 @@ pub(crate) static SETTINGS: [Setting; 26] = [
         "clawhub-registry",
         "URL of the registry of `clawhub:SLUG`",
         Kind::Text(
-            Check {
-                expected: "a URL without credentials, such as https://clawhub.ai",
-                check: Check::INDEX.check,
-            },
+            Check::index("a URL without credentials, such as https://clawhub.ai"),
             |settings, _, url| settings.clawhub_registry = Some(url),
         ),
     )
@@ -330,7 +334,7 @@ pub(crate) static SETTINGS: [Setting; 26] = [
     .option("--interpreter"),
     Setting::new(
         "skills.NAME.enabled",
-        "true or false",
+        "false to ignore the skill",
         Kind::Switch(|settings, origin, is_enabled| {
             let source = origin.file.display().to_string();
             let rule = if is_enabled {
@@ -470,7 +474,8 @@ mod tests {
     use crate::cli::Arguments;
 
     const PAGE: &str = "docs/configuration.md";
-    const HEADER: &str = "| setting | value | option, variable | in a project | meaning |\n";
+    const HEADER: &str =
+        "| setting | value | option, variable | in an untrusted project | meaning |\n";
 
     /// Formats words as a list of code.
     fn code<'a>(words: impl IntoIterator<Item = &'a str>) -> String {
@@ -484,8 +489,8 @@ mod tests {
         for setting in &SETTINGS {
             let sources = code(setting.option.iter().chain(setting.variables).copied());
             let in_project = match setting.in_project {
-                InProject::NoEffect => "no effect",
-                InProject::IfTrusted => "if trusted",
+                InProject::NoEffect => "no effect, even with trust",
+                InProject::IfTrusted => "no effect",
                 InProject::Restricts(_) if matches!(setting.kind, Kind::Switch(_)) => "`false`",
                 InProject::Restricts(_) => "a lower value",
             };
