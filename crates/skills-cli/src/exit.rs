@@ -9,12 +9,21 @@ use skills_runtime::ExecutionStatus;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 #[repr(u8)]
 pub(crate) enum Exit {
+    /// The command did what it was called for.
     Success = 0,
+    /// The skill or the command failed, or something that was named was not found.
     Failed = 1,
+    /// Invalid usage, or input that cannot be read or parsed.
     Usage = 2,
+    /// Refused, such as by policy, by the user or for a conflict with files, or no sandbox is
+    /// available.
     Denied = 3,
+    /// A program reached its time limit.
     Timeout = 4,
+    /// Only of `skills audit verify`: all records are intact, but a crash left the beginning of
+    /// another one.
     Incomplete = 5,
+    /// A signal or the user ended the command.
     Interrupted = 130,
 }
 
