@@ -196,3 +196,38 @@ impl HostArgs {
         Ok((tools, executor))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn tools_of(groups: &[ToolGroup]) -> Vec<String> {
+        let without_skills = ToolSet::builder(Builder::default().build());
+        let tools = without_skills.tool_groups(groups.iter().copied());
+        let definitions = tools.build().unwrap().definitions().unwrap();
+        definitions.into_iter().map(|tool| tool.name).collect()
+    }
+
+    #[test]
+    fn the_help_of_a_group_names_its_tools() {
+        for (word, help, groups) in GROUPS {
+            let tools = tools_of(groups);
+            let words = help.split(|c: char| !c.is_alphanumeric() && c != '_');
+            let named: Vec<&str> = words.filter(|word| word.contains('_')).collect();
+            match word {
+                "default" => assert!(
+                    help.starts_with("Seven tools ") && tools.len() == 7,
+                    "{help}"
+                ),
+                "all" => assert!(named.is_empty(), "{help}"),
+                _ => assert_eq!(named, tools, "{help}"),
+            }
+            if word == "workspace" {
+                assert!(
+                    help.starts_with("The six tools ") && tools.len() == 6,
+                    "{help}"
+                );
+            }
+        }
+    }
+}
