@@ -10,6 +10,7 @@ use skills_runtime::{Builder, RuntimeError, SandboxError, SandboxErrorKind, Scri
 use crate::error::CommandError;
 use crate::file_mode::has_execute_bit;
 use crate::process_environment::Environment;
+use crate::settings::SettingKey;
 use crate::words::parse_script_type;
 
 /// An interpreter for the scripts of a type.
@@ -125,9 +126,9 @@ pub(crate) fn explain_error(error: anyhow::Error, settings: &[InterpreterArg]) -
     let Some(chosen) = settings.iter().rev().find(names) else {
         return error;
     };
-    let skill = chosen.skill.iter();
-    let table: String = skill.map(|skill| format!("skills.{skill}.")).collect();
-    let key = format!("{table}interpreters.{}", chosen.kind.as_str());
+    let Some(key) = SettingKey::of_interpreter(chosen.skill.as_deref(), chosen.kind) else {
+        return error;
+    };
     let hint = format!(
         "the setting `{key}` names this path; `skills config show` says in which file, and `skills config set {key} PATH` sets another one for the user"
     );
