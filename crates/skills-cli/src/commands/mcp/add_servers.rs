@@ -11,7 +11,7 @@ use skills_client_config::{
 use skills_runtime::prompt::{MissingRequirements, MissingServer, RequirementSession};
 use skills_runtime::{Entry, SkillRuntime};
 
-use super::client_edit::{self, Agreement, EditStatus};
+use super::client_edit::{self, EditMode, EditStatus};
 use crate::approver::{self, Confirmation};
 use crate::client_config::{client_environment, client_parser};
 use crate::context::Context;
@@ -74,13 +74,13 @@ impl AddServers {
         let required = self.required_servers(&runtime, output)?;
         let plan = self.plan(required, context)?;
         let ask = |proposal: &Proposal| self.confirm(&plan, proposal, output);
-        let agreement = if self.dry_run {
-            Agreement::DryRun
+        let mode = if self.dry_run {
+            EditMode::DryRun
         } else {
-            Agreement::Asked(&ask)
+            EditMode::Confirm(&ask)
         };
         let describe = |proposal: &Proposal| plan.describe(proposal);
-        let (status, proposal) = client_edit::edit(&plan.target, agreement, describe, context)?;
+        let (status, proposal) = client_edit::edit(&plan.target, mode, describe, context)?;
         plan.report(status, &proposal, output)
     }
 

@@ -49,21 +49,21 @@ fn propose(target: &ConfigTarget, output: Output) -> anyhow::Result<Proposal> {
     Ok(proposal?)
 }
 
-/// How the change is agreed to.
-pub(super) enum Agreement<'a> {
-    /// The user wrote `--dry-run`: not at all.
+/// The mode of an edit.
+pub(super) enum EditMode<'a> {
+    /// Plans the change and writes nothing (`--dry-run`).
     DryRun,
-    /// The user wrote `--yes`.
-    Given,
-    /// By the answer to a question about the proposal.
-    Asked(&'a dyn Fn(&Proposal) -> Confirmation),
+    /// Writes without a question (`--yes`).
+    Apply,
+    /// Writes if the user confirms the proposal.
+    Confirm(&'a dyn Fn(&Proposal) -> Confirmation),
 }
 
-/// Shows the change that is described by `describe`, and writes it if that is agreed to. Returns the
+/// Shows the change that is described by `describe`, and writes it, as `mode` says. Returns the
 /// result, with what was written: its position can differ from what was shown.
 pub(super) fn edit(
     target: &ConfigTarget,
-    agreement: Agreement<'_>,
+    mode: EditMode<'_>,
     describe: impl FnOnce(&Proposal) -> String,
     context: &Context,
 ) -> anyhow::Result<(EditStatus, Proposal)> {
@@ -73,13 +73,13 @@ pub(super) fn edit(
         return Ok((EditStatus::Unchanged, proposal));
     }
     let show = || output.status_lines(&describe(&proposal));
-    let agreed = match agreement {
-        Agreement::DryRun => return Ok((EditStatus::Planned, proposal)),
-        Agreement::Given => {
+    let agreed = match mode {
+        EditMode::DryRun => return Ok((EditStatus::Planned, proposal)),
+        EditMode::Apply => {
             show();
             Consent::Any
         }
-        Agreement::Asked(ask) => {
+        EditMode::Confirm(ask) => {
             show();
             match ask(&proposal) {
                 // Other programs can change the file during the prompt, so consent is for what was

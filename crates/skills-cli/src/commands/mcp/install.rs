@@ -10,7 +10,7 @@ use skills_client_config::{
     Transport,
 };
 
-use super::client_edit::{self, Agreement, EditStatus};
+use super::client_edit::{self, EditMode, EditStatus};
 use crate::approver;
 use crate::client_config::{client_environment, client_parser};
 use crate::context::Context;
@@ -96,15 +96,15 @@ impl Install {
         let target = self.target(context)?;
         let output = context.output;
         let ask = |_: &Proposal| approver::confirm("Apply this change? [y/N]", output);
-        let agreement = if self.dry_run {
-            Agreement::DryRun
+        let mode = if self.dry_run {
+            EditMode::DryRun
         } else if self.yes {
-            Agreement::Given
+            EditMode::Apply
         } else {
-            Agreement::Asked(&ask)
+            EditMode::Confirm(&ask)
         };
         let describe = |proposal: &Proposal| describe(&target, proposal);
-        let (status, proposal) = client_edit::edit(&target, agreement, describe, context)?;
+        let (status, proposal) = client_edit::edit(&target, mode, describe, context)?;
         report(&target, status, &proposal, output)
     }
 
