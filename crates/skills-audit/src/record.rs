@@ -13,8 +13,8 @@ pub(crate) const GENESIS_HASH: &str =
 /// malformed.
 pub(crate) const MAX_LINE_BYTES: usize = 64 * 1024;
 
-/// Maximum size of a file of the log that is read as a whole. Of a larger one, such as one with a hole,
-/// only both ends are read, and it is not continued.
+/// Maximum size of a file of the log that is read as a whole. Of a larger one, such as one with a
+/// hole, only both ends are read, and it is not continued.
 pub(crate) const MAX_FILE_BYTES: u64 = 1 << 28;
 
 /// A line of the log: an event with its number and hashes. The fields are serialized in this order,

@@ -1,4 +1,4 @@
-//! Where records go.
+//! The destination of audit records.
 
 use crate::error::AuditError;
 use crate::event::Event;
@@ -48,8 +48,9 @@ pub trait AuditSink: Send + Sync {
     fn record(&self, event: &Event) -> Result<(), AuditError>;
 
     /// Writes the record of an authorized program that is about to start, so that a killed host
-    /// leaves a trace of it. Its disposition is [`Disposition::Started`](crate::Disposition::Started). Returns the number of the
-    /// record, which the record of the end gets as [`Event::start`]. Default: writes nothing.
+    /// leaves a trace of it. Its disposition is
+    /// [`Disposition::Started`](crate::Disposition::Started). Returns the number of the record,
+    /// which the record of the end gets as [`Event::start`]. Default: writes nothing.
     ///
     /// # Errors
     /// Fails if it could not be written; then the program must not start.

@@ -21,7 +21,7 @@ pub struct BuildDirs {
     pub work_dir: PathBuf,
     /// Cargo's target directory; by default a directory in `work_dir`.
     pub cargo_target: Option<PathBuf>,
-    /// What the build may do in the source directory.
+    /// The access of the build to the source directory.
     pub source: SourceAccess,
     /// Cargo's home with the sources of packages; its path is removed from artifacts.
     pub cargo_home: PathBuf,

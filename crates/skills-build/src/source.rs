@@ -28,7 +28,7 @@ pub struct Source {
     pub entries: Vec<String>,
 }
 
-/// What a build may do in the directory of a source, apart from reading it.
+/// The access of a build to the directory of a source, apart from reading it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum SourceAccess {
     /// Start esbuild, componentize-qjs and componentize-py of its `node_modules` and `.venv`, which

@@ -51,9 +51,9 @@ const PYTHON: &[TemplateFile] = &[
     WORDS,
 ];
 
-/// Returns the files of a new skill except its `SKILL.md`, as paths with `/` and contents: a program
-/// that takes `{"text": …}`, reads a list of words from the skill, and prints `{"counts": …}`,
-/// equivalent in each language.
+/// Returns the files of a new skill except its `SKILL.md`, as paths with `/` and contents: a
+/// program that takes `{"text": …}`, reads a list of words from the skill, and prints `{"counts":
+/// …}`, equivalent in each language.
 #[must_use]
 pub const fn template(language: Language) -> &'static [(&'static str, &'static str)] {
     match language {

@@ -12,11 +12,12 @@ use crate::suggested_command::complete_commands;
 
 pub(crate) use skills_runtime::{escape_line as line, escape_terminal};
 
-/// Whether a result, or a part of one, was printed to standard output, of which the process has one.
+/// Whether a result, or a part of one, was printed to standard output, of which the process has
+/// one.
 static HAS_PRINTED_RESULT: AtomicBool = AtomicBool::new(false);
 
-/// The line on standard error between the output of a program and the messages of this command about
-/// its run.
+/// The line on standard error between the output of a program and the messages of this command
+/// about its run.
 const END_OF_OUTPUT: &str = "--- end of program output ---";
 
 /// Maximum number of bytes of a program's output that are printed at once.
@@ -83,11 +84,11 @@ impl Output {
         }
     }
 
-    /// Prints both streams of a program that has ended, each like [`bytes`](Self::bytes), and a line
-    /// after them if messages of this command follow on the same stream.
+    /// Prints both streams of a program that has ended, each like [`bytes`](Self::bytes), and a
+    /// line after them if messages of this command follow on the same stream.
     ///
-    /// A program can print that line too. Only what follows the last one is from this command, so it
-    /// is also printed if there are no messages.
+    /// A program can print that line too. Only what follows the last one is from this command, so
+    /// it is also printed if there are no messages.
     pub(crate) fn program_streams(
         self,
         stdout: &mut dyn BufRead,
@@ -119,8 +120,8 @@ impl Output {
         Ok(())
     }
 
-    /// Prints one escaped line to standard error. Commands in a line of help get the options of this
-    /// call; other lines can quote a skill or a program, whose commands stay as they are.
+    /// Prints one escaped line to standard error. Commands in a line of help get the options of
+    /// this call; other lines can quote a skill or a program, whose commands stay as they are.
     pub(crate) fn status(self, text: &str) {
         let completed = text.starts_with("help: ").then(|| complete_commands(text));
         // One line: text of a skill cannot add a line that looks like a message of this command.
@@ -135,8 +136,8 @@ impl Output {
     }
 }
 
-/// A list of a JSON document whose items are made while it is printed, so that they are never all in
-/// memory.
+/// A list of a JSON document whose items are made while it is printed, so that they are never all
+/// in memory.
 pub(crate) struct JsonList<F>(pub(crate) F);
 
 impl<F: Fn() -> I, I: Iterator<Item = Value>> Serialize for JsonList<F> {

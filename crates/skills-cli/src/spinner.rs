@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use indicatif::{ProgressBar, ProgressStyle};
 
-/// How often the line is drawn while nothing happens.
+/// Interval at which the line is drawn while nothing happens.
 const TICK_INTERVAL: Duration = Duration::from_millis(100);
 
 /// One line on standard error, which is removed before anything else is printed.

@@ -6,8 +6,8 @@ use skills_runtime::ScriptType;
 /// Maximum edit distance of a suggestion.
 const MAX_TYPOS: usize = 2;
 
-/// Parses a word of a table: each word with its help and the value that it stands for. Words after `|`
-/// stand for the same value and are not in help.
+/// Parses a word of a table: each word with its help and the value that it stands for. Words after
+/// `|` stand for the same value and are not in help.
 pub(crate) fn word_parser<T: Clone + Send + Sync + 'static>(
     table: &'static [(&'static str, &'static str, T)],
 ) -> impl TypedValueParser<Value = T> {

@@ -292,7 +292,8 @@ impl Connection {
         let _ = timeout(DRAIN_TIMEOUT, self.client.stream.write_all(&response)).await;
     }
 
-    /// Returns the host for the log: as a rule would name it if it is valid, else as it was written.
+    /// Returns the host for the log: as a rule would name it if it is valid, else as it was
+    /// written.
     fn logged_host(&self) -> Option<Vec<u8>> {
         let written = self.requested_host.clone()?;
         match (Host::parse(&written), self.requested_port) {
@@ -301,8 +302,8 @@ impl Connection {
         }
     }
 
-    /// Returns an HTTP response, which is empty if no client is left. It names the host only if it is
-    /// valid, since other bytes are not safe to repeat.
+    /// Returns an HTTP response, which is empty if no client is left. It names the host only if it
+    /// is valid, since other bytes are not safe to repeat.
     fn rejection_response(&self, stop: CloseReason) -> String {
         let host = self.requested_host.as_deref().and_then(Host::parse);
         let host = host.as_ref().map_or("the requested host", Host::as_str);

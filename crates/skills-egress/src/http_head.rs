@@ -1,8 +1,8 @@
 //! The head of an HTTP/1 message. Anything that two parsers could interpret differently is
 //! rejected.
 //!
-//! hyper is not used: it joins equal lengths, drops a length beside an encoding, and accepts a lone LF,
-//! chunk extensions and trailers, before its caller could reject them.
+//! hyper is not used: it joins equal lengths, drops a length beside an encoding, and accepts a lone
+//! LF, chunk extensions and trailers, before its caller could reject them.
 
 use httparse::{Error, Header, Status};
 

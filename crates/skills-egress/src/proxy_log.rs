@@ -38,9 +38,9 @@ pub struct ProxySummary {
     pub reached_omitted: u64,
     /// Rejections that did not fit into `rejected`.
     pub rejected_omitted: u64,
-    /// How many bytes were sent to hosts.
+    /// Number of bytes sent to hosts.
     pub sent_bytes: u64,
-    /// How many bytes were received from hosts.
+    /// Number of bytes received from hosts.
     pub received_bytes: u64,
 }
 

@@ -5,8 +5,8 @@ use std::path::{Path, PathBuf};
 
 /// Error of reading or writing a usage ledger.
 ///
-/// The message names the file, and the cause is the source of the error. A ledger is never worth the
-/// failure of what it records: report the error, and go on.
+/// The message names the file, and the cause is the source of the error. A ledger is never worth
+/// the failure of what it records: report the error, and go on.
 #[derive(Debug, thiserror::Error)]
 #[error(transparent)]
 pub struct LedgerError(#[from] Repr);

@@ -12,8 +12,8 @@ use crate::{Activity, Timestamp};
 /// malformed.
 pub(crate) const MAX_LINE_BYTES: usize = 1_280;
 
-/// The fields in the order in which they are written. A digest or session that is not in hexadecimal
-/// digits, as a later version may write, counts as none.
+/// The fields in the order in which they are written. A digest or session that is not in
+/// hexadecimal digits, as a later version may write, counts as none.
 #[derive(Debug, Serialize, Deserialize)]
 struct Line<'a> {
     #[serde(rename = "t")]

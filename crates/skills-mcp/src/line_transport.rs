@@ -1,8 +1,8 @@
 //! Transport of messages over a stream, one per line.
 //!
-//! Every request is answered, whatever it contains: rmcp's transport drops lines that are too long or
-//! not JSON, and answers invalid requests without their ids. Memory for a client that does not read
-//! its responses is limited.
+//! Every request is answered, whatever it contains: rmcp's transport drops lines that are too long
+//! or not JSON, and answers invalid requests without their ids. Memory for a client that does not
+//! read its responses is limited.
 
 mod decode;
 mod in_flight;
@@ -129,8 +129,8 @@ impl<R: AsyncRead + Send + Unpin> LineTransport<R> {
 
     /// Starts the waiting request when a permit is free, or rejects it after the timeout.
     async fn begin_pending(&mut self) -> Option<ClientJsonRpcMessage> {
-        // One deadline for all requests while all permits are in use, so that a burst does not wait two
-        // seconds for each of them.
+        // One deadline for all requests while all permits are in use, so that a burst does not wait
+        // two seconds for each of them.
         let deadline = *self
             .permit_deadline
             .get_or_insert_with(|| Instant::now() + SLOT_TIMEOUT);

@@ -1,8 +1,8 @@
-//! What needs approval, beside what rules decide.
+//! Needs for approval beyond the decisions of rules.
 
 use serde::{Deserialize, Serialize};
 
-/// How permissions are decided that no rule decides, and those with an `ask` rule.
+/// Decides permissions that no rule decides, and those with an `ask` rule.
 ///
 /// In policy files `strict`, `ask` or `trusted`; ordered from strict to lenient. No mode overrides
 /// a `deny` rule, and none grants a protected path or a hook.

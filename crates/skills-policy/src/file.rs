@@ -18,7 +18,8 @@ use crate::{
 /// of skills that may be installed.
 ///
 /// Every key is optional and unknown keys are errors, so a misspelled `deny` cannot be ignored.
-/// The file does not apply itself: [`Policy::from_files`](crate::Policy::from_files) combines all files of a host.
+/// The file does not apply itself: [`Policy::from_files`](crate::Policy::from_files) combines all
+/// files of a host.
 ///
 /// ```
 /// use skills_policy::{PolicyFile, RuleSource};
@@ -196,8 +197,8 @@ impl PolicyFile {
         Ok(self)
     }
 
-    /// Replaces each requirement of a sandbox within a directory by one for each of the directories that
-    /// `expand` returns for it, for example both spellings of a path.
+    /// Replaces each requirement of a sandbox within a directory by one for each of the directories
+    /// that `expand` returns for it, for example both spellings of a path.
     pub fn expand_sandboxes(mut self, expand: impl Fn(&Path) -> Vec<PathBuf>) -> Self {
         let expanded = self.sandboxes.iter().flat_map(|requirement| {
             let directories = match &requirement.within {

@@ -19,8 +19,8 @@ pub struct InstallPolicy {
     /// The public keys whose signatures count, as text; `None` if no file lists any.
     /// `signature-keys` in policy files; those of projects are ignored.
     ///
-    /// If files require signatures, only the keys that each of their lists contains count, so that a
-    /// user cannot add a key to those of an administrator. Otherwise the keys of all files do.
+    /// If files require signatures, only the keys that each of their lists contains count, so that
+    /// a user cannot add a key to those of an administrator. Otherwise the keys of all files do.
     pub signature_keys: Option<Vec<String>>,
     /// The identities of Sigstore whose signatures count, combined like the keys; `Some` if a file
     /// lists any keys or identities. `signature-identities` in policy files; those of projects are

@@ -256,8 +256,8 @@ impl PermissionManager {
         self.finish(pending, decision, &reason)
     }
 
-    /// Returns true if the decision on a request may depend on its digest: an approval is stored for
-    /// this directory.
+    /// Returns true if the decision on a request may depend on its digest: an approval is stored
+    /// for this directory.
     pub fn has_stored_approval(&self, request: &Request) -> bool {
         matches!(self.store.load(&request.directory), Ok(Some(_)))
     }
@@ -521,8 +521,8 @@ impl PermissionManager {
         }
     }
 
-    /// Returns what standing rules allow for this request and the decisions of a run lack: such rules
-    /// add nothing to content that was not approved.
+    /// Returns what standing rules allow for this request and the decisions of a run lack: such
+    /// rules add nothing to content that was not approved.
     #[must_use]
     pub fn withheld_by_rules(
         &self,

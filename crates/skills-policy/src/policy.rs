@@ -271,8 +271,8 @@ impl Policy {
     }
 
     /// Returns why an `allow` rule of the invocation for `target` would allow nothing of a request:
-    /// another rule denies it, or no rule can allow it. `None` if it would have an effect, or if the
-    /// target names no permission by itself, such as `env:NAME`.
+    /// another rule denies it, or no rule can allow it. `None` if it would have an effect, or if
+    /// the target names no permission by itself, such as `env:NAME`.
     ///
     /// ```
     /// use skills_policy::{Effect, Policy, Request, Rule, RuleSource, Target};
@@ -306,9 +306,9 @@ impl Policy {
         (decision.decision != Decision::Allow).then_some(decision.reason)
     }
 
-    /// Returns true if no rule of the invocation would allow all programs to a request, and one that
-    /// names a program would: other rules deny single programs, or ask about them, which is the
-    /// [obstacle](Self::obstacle) to all programs.
+    /// Returns true if no rule of the invocation would allow all programs to a request, and one
+    /// that names a program would: other rules deny single programs, or ask about them, which is
+    /// the [obstacle](Self::obstacle) to all programs.
     ///
     /// ```
     /// use skills_policy::{Effect, Policy, Request, Rule, RuleSource};

@@ -38,13 +38,15 @@ const ORDINARY_DIRECTORIES: [&str; 3] = ["dist-packages", "mise", "site-packages
 /// All patterns, and how to find them.
 struct Patterns {
     all: Vec<Pattern>,
-    /// The indices of patterns by their first component, which is a wildcard only if it is the last.
+    /// The indices of patterns by their first component, which is a wildcard only if it is the
+    /// last.
     by_first: HashMap<String, Vec<usize>>,
     /// The indices of patterns by their last component.
     by_last: HashMap<String, Vec<usize>>,
     /// The indices of patterns that end with a wildcard, by the last extension of the name.
     by_extension: HashMap<String, Vec<usize>>,
-    /// The indices of patterns that end with `.*`, by the part of the name before its last extension.
+    /// The indices of patterns that end with `.*`, by the part of the name before its last
+    /// extension.
     by_stem: HashMap<String, Vec<usize>>,
     protected: Vec<String>,
 }
@@ -182,14 +184,14 @@ fn extension(name: &str) -> &str {
     name.rsplit('.').next().unwrap_or(name)
 }
 
-/// Returns the relative paths that no wider rule makes writable, in alphabetical order: an agent, an
-/// editor, a shell or git executes or trusts the files there at its next start, or they contain
+/// Returns the relative paths that no wider rule makes writable, in alphabetical order: an agent,
+/// an editor, a shell or git executes or trusts the files there at its next start, or they contain
 /// keys. Components are separated by `/`; the last one may contain one `*`.
 ///
 /// They are protected at any depth of a writable directory and regardless of case. The paths of
 /// clients are those of `skills_clients`; the directories that they scan for skills are included,
-/// so that a skill cannot change another one. A backend that cannot protect them reports that in its
-/// enforcement report.
+/// so that a skill cannot change another one. A backend that cannot protect them reports that in
+/// its enforcement report.
 #[must_use]
 pub fn protected_paths() -> &'static [String] {
     &PATTERNS.protected
@@ -226,13 +228,13 @@ pub fn innermost_protected_name(path: &Path, base: &Path) -> Option<PathBuf> {
     Some(path.components().take(end).collect())
 }
 
-/// Returns the name of a program that executes the file at `path`, or trusts what it says; `None` if
-/// none is known. Components of `base` are exempt as in [`innermost_protected_name`].
+/// Returns the name of a program that executes the file at `path`, or trusts what it says; `None`
+/// if none is known. Components of `base` are exempt as in [`innermost_protected_name`].
 ///
 /// This includes files that are not protected, since a person runs them on purpose: a `Makefile`, a
-/// `package.json`; and byte code and all files of installed packages. Of the repository of git only what
-/// git executes is included, not objects and branches. Files that are executable by their mode are not
-/// recognized here, since only the disk says so.
+/// `package.json`; and byte code and all files of installed packages. Of the repository of git only
+/// what git executes is included, not objects and branches. Files that are executable by their mode
+/// are not recognized here, since only the disk says so.
 ///
 /// ```
 /// use skills_policy::file_reader;
@@ -269,9 +271,9 @@ pub fn file_reader(path: &Path, base: &Path) -> Option<&'static str> {
     Some(outermost.unwrap_or(innermost).reader)
 }
 
-/// Returns true if the path of a file that some program [reads](file_reader), or a protected path, can
-/// end with a component of this name: a quick check before [`innermost_protected_name`], for searches
-/// of large directories. Names are compared in the form of [`fold_name`].
+/// Returns true if the path of a file that some program [reads](file_reader), or a protected path,
+/// can end with a component of this name: a quick check before [`innermost_protected_name`], for
+/// searches of large directories. Names are compared in the form of [`fold_name`].
 ///
 /// ```
 /// use skills_policy::ends_executed_path;

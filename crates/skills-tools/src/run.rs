@@ -1,4 +1,4 @@
-//! Tools that run programs: preparation of runs and presentation of their results.
+//! Runs programs for tools: preparation of runs and presentation of their results.
 
 pub(crate) mod command_line;
 mod declared_packages;
@@ -281,8 +281,8 @@ impl ProgramRunner {
 }
 
 impl CompletedRun {
-    /// Builds the result of a tool for commands. Changed files are reported relative to the directory
-    /// that the program worked on.
+    /// Builds the result of a tool for commands. Changed files are reported relative to the
+    /// directory that the program worked on.
     pub(crate) fn into_tool_output(
         mut self,
         named: &NamedSkills,

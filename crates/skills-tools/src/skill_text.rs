@@ -9,7 +9,7 @@ use crate::{ToolError, ToolErrorCode};
 /// The text of a skill as it is injected into the context of a model.
 pub(crate) struct SkillText {
     pub(crate) text: String,
-    /// Where the next part starts, if the text is truncated.
+    /// The offset of the next part, if the text is truncated.
     pub(crate) next_offset: Option<usize>,
     /// The manifest at the time of reading, which may differ from the manifest in the catalog.
     pub(crate) manifest: Manifest,

@@ -1,4 +1,4 @@
-//! What the file of a built-in tool defines.
+//! The definition of a built-in tool, which is in a file of its own.
 
 use std::pin::Pin;
 
@@ -11,7 +11,7 @@ use crate::tool_definition::Annotations;
 use crate::virtual_files::VirtualFiles;
 use crate::{CallContext, ToolError, ToolErrorCode, ToolGroup, ToolOutput};
 
-/// A built-in tool: what a model sees of it, and what a call does.
+/// A built-in tool: its definition for a model, and the function that executes a call.
 pub(crate) struct Tool {
     pub(crate) name: &'static str,
     /// The groups that it belongs to.
@@ -25,9 +25,9 @@ pub(crate) struct Tool {
     pub(crate) output_schema: fn() -> Value,
     /// Whether the schema of the argument `name` lists the available skills.
     pub(crate) lists_skills: bool,
-    /// What the guide says about it, by the step of the work.
+    /// Its texts in the guide, by the step of the work.
     pub(crate) guide: &'static [(GuideStep, &'static str)],
-    /// How hooks see its calls; `None` for a tool that only finds and reads skills.
+    /// Its calls as hooks see them; `None` for a tool that only finds and reads skills.
     pub(crate) hooks: Option<HookView>,
     pub(crate) call: Call,
 }
@@ -64,7 +64,7 @@ impl HookView {
     }
 }
 
-/// What executes a call, with arguments that match the input schema.
+/// The function that executes a call, with arguments that match the input schema.
 #[derive(Clone, Copy)]
 pub(crate) enum Call {
     /// Reads and writes files, on a blocking thread.
@@ -82,7 +82,7 @@ type ProgramCall = for<'a> fn(&'a ProgramRunner, Value, &'a CallContext) -> Prog
 pub(crate) type ProgramFuture<'a> =
     Pin<Box<dyn Future<Output = Result<ToolOutput, ToolError>> + Send + 'a>>;
 
-/// What a tool for files works with.
+/// The context of a call of a tool for files.
 #[derive(Clone, Copy)]
 pub(crate) struct FileCall<'a> {
     pub(crate) files: &'a VirtualFiles,

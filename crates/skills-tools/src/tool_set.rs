@@ -37,8 +37,8 @@ pub use builder::{ToolSetBuildError, ToolSetBuilder};
 /// Definitions are for a model, [`call`](Self::call) executes what the model requests; policy
 /// decides about permissions in between. Paths in arguments and results are virtual, so a model
 /// sees no path of the host, with two exceptions meant for the user: the interpreter that lacks a
-/// package, and what the function of [`remedies`](ToolSetBuilder::remedies) returns. Cheap to clone;
-/// clones share sessions, write quotas and caches.
+/// package, and what the function of [`remedies`](ToolSetBuilder::remedies) returns. Cheap to
+/// clone; clones share sessions, write quotas and caches.
 ///
 /// ```
 /// use serde_json::json;
@@ -70,7 +70,7 @@ pub struct ToolSet {
 }
 
 struct Inner {
-    /// What runs programs, with the files, which all tools work on.
+    /// Runs programs, and has the files that all tools work on.
     programs: ProgramRunner,
     publisher: Publisher,
     script_scanner: Arc<ScriptScanner>,
@@ -136,9 +136,9 @@ impl ToolSet {
         Ok(definitions)
     }
 
-    /// Returns the definitions that a session has in addition to [`definitions`](Self::definitions):
-    /// those of [`ToolGroup::LoadedScripts`]. They change when the session loads a skill. Performs
-    /// blocking I/O.
+    /// Returns the definitions that a session has in addition to
+    /// [`definitions`](Self::definitions): those of [`ToolGroup::LoadedScripts`]. They change when
+    /// the session loads a skill. Performs blocking I/O.
     ///
     /// # Errors
     /// As [`definitions`](Self::definitions).
@@ -523,8 +523,8 @@ const MAX_NAME_CHARS: usize = 100;
 /// Error of a call to a tool that does not exist.
 ///
 /// The name is unknown, or the tool is disabled. The message suggests the most similar name of an
-/// enabled tool, if there is one. Unlike a [`ToolError`](crate::ToolError), this is an error of the protocol or host
-/// application and not a result for the model.
+/// enabled tool, if there is one. Unlike a [`ToolError`](crate::ToolError), this is an error of the
+/// protocol or host application and not a result for the model.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("tool `{}` not found{}", name.escape_debug(), nearest.as_ref().map_or_else(String::new, |nearest| format!("; did you mean `{nearest}`?")))]
 pub struct UnknownTool {

@@ -116,9 +116,9 @@ impl BuiltinTool {
         definition
     }
 
-    /// Validates arguments and returns them with integral floats converted to integers, and the names
-    /// of the arguments that were ignored. Skill names are not validated here: the tool itself
-    /// reports unknown names with suggestions.
+    /// Validates arguments and returns them with integral floats converted to integers, and the
+    /// names of the arguments that were ignored. Skill names are not validated here: the tool
+    /// itself reports unknown names with suggestions.
     ///
     /// # Errors
     /// `invalid_arguments`.

@@ -5,7 +5,7 @@ use skills_install::LocalEdits;
 
 use crate::lint::DenyArgs;
 
-/// How sources are fetched.
+/// Options for fetching sources.
 #[derive(Debug, Args)]
 pub(crate) struct FetchArgs {
     /// Allow plain HTTP and the git protocol, which authenticate no server
@@ -13,7 +13,7 @@ pub(crate) struct FetchArgs {
     pub(super) insecure: bool,
 }
 
-/// What happens to skills that were edited.
+/// Options for skills that were edited.
 #[derive(Debug, Args)]
 pub(crate) struct EditArgs {
     /// Replace skills that were edited since they were installed; the edits are lost

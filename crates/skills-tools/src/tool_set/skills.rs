@@ -70,8 +70,9 @@ impl ToolSet {
     }
 
     /// Returns the skills for a task as a Markdown list of at most 8,000 characters: those that the
-    /// task names, then pinned, recently used and matching ones, complete at first, then by name, and
-    /// how many more there are. Empty without skills. The catalog is refreshed. Performs blocking I/O.
+    /// task names, then pinned, recently used and matching ones, complete at first, then by name,
+    /// and how many more there are. Empty without skills. The catalog is refreshed. Performs
+    /// blocking I/O.
     #[must_use]
     pub fn skill_list(&self, task: &str) -> String {
         let request = ListRequest {
@@ -112,9 +113,9 @@ impl ToolSet {
     /// compared. A skill is not published if it is not model-invocable, if its name is ambiguous or
     /// not accepted by every client, if its `SKILL.md` has a non-standard name, is a symlink or is
     /// ambiguous YAML, if a field of the Agent Skills specification is invalid there (a description
-    /// over 1,024 characters, `compatibility` over 500, `metadata` that does not map text to text), if
-    /// it has more than 512 files or 16 MiB or is nested deeper than 8
-    /// directories, or if its files cannot be read or change continuously. Performs blocking I/O.
+    /// over 1,024 characters, `compatibility` over 500, `metadata` that does not map text to text),
+    /// if it has more than 512 files or 16 MiB or is nested deeper than 8 directories, or if its
+    /// files cannot be read or change continuously. Performs blocking I/O.
     ///
     /// ```
     /// use skills_tools::ToolSet;

@@ -77,7 +77,7 @@ fn call(
     let arguments: SearchArguments = parse_arguments(arguments)?;
     let library = files.runtime.library();
     let catalog = library.current_catalog();
-    // What a model may search for in vain: it can tell its user.
+    // A model may search for one of these in vain: it can tell its user.
     let omitted = catalog.summary().omissions();
     if arguments.query.trim().is_empty() {
         let entries = catalog.entries().iter();

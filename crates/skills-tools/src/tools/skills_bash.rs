@@ -34,7 +34,7 @@ struct BashArguments {
     network: Vec<String>,
 }
 
-/// What a command line starts.
+/// The program or command that a command line starts.
 enum Started {
     /// A program of a skill, or a command for it.
     ForSkill(Box<RunnableSkill>, RunTarget),

@@ -92,7 +92,7 @@ impl PackageArgs {
     }
 }
 
-/// What there is to install.
+/// The result of the selection of packages.
 pub(super) enum Planned {
     Nothing,
     Packages(Box<PackagePlan>),

@@ -12,7 +12,7 @@ use skills_tools::{CallContext, ToolOutput};
 use super::{kit, run};
 use crate::fixture::{Answer, Host, Tools};
 
-/// How long the test waits for the end of all processes before it fails.
+/// Maximum time until the end of all processes, after which the test fails.
 const SOON: Duration = Duration::from_secs(20);
 
 /// Creates a script that holds a lock in the workspace while any of its processes is alive, and
