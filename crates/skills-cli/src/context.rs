@@ -65,7 +65,7 @@ impl Context {
     /// Adds to an error what the settings have to do with it.
     pub(crate) fn explain(&self, error: anyhow::Error) -> anyhow::Error {
         match self.settings.get() {
-            Some(settings) => interpreters::explain_error(error, &settings.interpreters),
+            Some(settings) => interpreters::explain_error(error, settings),
             None => error,
         }
     }

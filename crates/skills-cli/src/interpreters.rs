@@ -10,7 +10,7 @@ use skills_runtime::{Builder, RuntimeError, SandboxError, SandboxErrorKind, Scri
 use crate::error::CommandError;
 use crate::file_mode::has_execute_bit;
 use crate::process_environment::Environment;
-use crate::settings::SettingKey;
+use crate::settings::Settings;
 use crate::words::parse_script_type;
 
 /// An interpreter for the scripts of a type.
@@ -113,7 +113,7 @@ pub(crate) fn unusable(path: &Path) -> Option<String> {
 
 /// Adds to the error of an unavailable interpreter how to change the setting that names it, if there
 /// is one. Other errors are returned unchanged.
-pub(crate) fn explain_error(error: anyhow::Error, settings: &[InterpreterArg]) -> anyhow::Error {
+pub(crate) fn explain_error(error: anyhow::Error, settings: &Settings) -> anyhow::Error {
     let Some(failed) = error.downcast_ref::<RuntimeError>() else {
         return error;
     };
@@ -121,12 +121,10 @@ pub(crate) fn explain_error(error: anyhow::Error, settings: &[InterpreterArg]) -
         return error;
     }
     let message = failed.to_string();
-    let names =
-        |chosen: &&InterpreterArg| message.contains(&format!("`{}`", chosen.path.display()));
-    let Some(chosen) = settings.iter().rev().find(names) else {
-        return error;
-    };
-    let Some(key) = SettingKey::of_interpreter(chosen.skill.as_deref(), chosen.kind) else {
+    let mut sources = settings.sources.iter().rev();
+    let named = sources
+        .find(|(key, path, _)| key.is_interpreter() && message.contains(&format!("`{path}`")));
+    let Some((key, ..)) = named else {
         return error;
     };
     let hint = format!(

@@ -65,7 +65,7 @@ pub(crate) struct Settings {
     /// Unknown keys, invalid values and keys without effect, each with its file and line.
     pub(crate) problems: Vec<String>,
     /// The values in effect with the file of each, in the order in which they apply.
-    pub(crate) sources: Vec<(String, String, PathBuf)>,
+    pub(crate) sources: Vec<(SettingKey, String, PathBuf)>,
 }
 
 /// Settings about the sandbox of programs.
@@ -162,7 +162,7 @@ impl Settings {
     }
 
     fn apply_value(&mut self, path: &Path, key: &SettingKey, value: SettingValue) {
-        let source = (key.to_string(), value.to_string(), path.to_owned());
+        let source = (key.clone(), value.to_string(), path.to_owned());
         self.sources.push(source);
         self.set(Origin { key, file: path }, value);
     }
@@ -210,7 +210,11 @@ impl Settings {
             let Kind::Text(check, set) = &setting.kind else {
                 continue;
             };
-            if self.sources.iter().any(|(key, ..)| key == setting.name) {
+            if self
+                .sources
+                .iter()
+                .any(|(key, ..)| key.setting.name == setting.name)
+            {
                 continue;
             }
             let mut variables = setting.variables.iter();

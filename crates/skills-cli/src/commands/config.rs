@@ -85,10 +85,9 @@ impl Config {
 fn show(context: &Context) -> anyhow::Result<Exit> {
     let settings = context.settings()?;
     if context.output.is_json() {
-        let values = settings
-            .sources
-            .iter()
-            .map(|(key, value, path)| json!({"key": key, "value": value, "file": path}));
+        let values = settings.sources.iter().map(
+            |(key, value, path)| json!({"key": key.to_string(), "value": value, "file": path}),
+        );
         return context.output.json(&json!({
             "settings": values.collect::<Vec<_>>(),
             "problems": settings.problems,

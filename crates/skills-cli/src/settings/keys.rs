@@ -133,20 +133,6 @@ impl SettingKey {
         Self::parse(&text.split('.').collect::<Vec<_>>())
     }
 
-    /// Returns the key of the interpreter for a type of scripts: of one skill, or of all.
-    pub(crate) fn of_interpreter(skill: Option<&str>, script_type: ScriptType) -> Option<Self> {
-        let mut settings = SETTINGS.iter();
-        let setting = settings.find(|setting| {
-            let has = |placeholder| setting.name.split('.').any(|part| part == placeholder);
-            has("KIND") && has("NAME") == skill.is_some()
-        });
-        Some(Self {
-            setting: setting?,
-            skill: skill.map(str::to_owned),
-            script_type: Some(script_type),
-        })
-    }
-
     /// Returns true if the value is the path of an interpreter.
     pub(crate) fn is_interpreter(&self) -> bool {
         self.script_type.is_some()
