@@ -15,47 +15,32 @@ pub(crate) enum Exit {
     Failed = 1,
     /// Invalid usage, or input that cannot be read or parsed.
     Usage = 2,
-    /// Refused, such as by policy, by the user or for a conflict with files, or no sandbox is
-    /// available.
+    /// Denied by policy or by the user, or no sandbox is available.
     Denied = 3,
     /// A program reached its time limit.
     Timeout = 4,
-    /// Only of `skills audit verify`: all records are intact, but a crash left the beginning of
-    /// another one.
+    /// Only of `skills audit verify`: the records are intact, but a crash left a part of another.
     Incomplete = 5,
     /// A signal or the user ended the command.
     Interrupted = 130,
 }
 
 impl Exit {
-    const ALL: [Self; 7] = [
-        Self::Success,
-        Self::Failed,
-        Self::Usage,
-        Self::Denied,
-        Self::Timeout,
-        Self::Incomplete,
-        Self::Interrupted,
+    /// The codes of all commands, with their meaning. Others are in the help of their command.
+    const OF_ALL_COMMANDS: [(Self, &'static str); 6] = [
+        (Self::Success, "success"),
+        (Self::Failed, "failure or not found"),
+        (Self::Usage, "usage"),
+        (Self::Denied, "denied or no sandbox"),
+        (Self::Timeout, "timeout"),
+        (Self::Interrupted, "interrupted"),
     ];
 
     /// Returns the line of the help that lists the exit codes.
     pub(crate) fn help() -> String {
-        let all = Self::ALL.into_iter();
-        let codes = all.filter_map(|exit| Some(format!("{} {}", exit as u8, exit.meaning()?)));
-        format!("Exit codes: {}", codes.collect::<Vec<_>>().join(", "))
-    }
-
-    /// Returns the meaning for all commands; `None` if the code is of one command.
-    fn meaning(self) -> Option<&'static str> {
-        Some(match self {
-            Self::Success => "success",
-            Self::Failed => "failure or not found",
-            Self::Usage => "usage",
-            Self::Denied => "denied or no sandbox",
-            Self::Timeout => "timeout",
-            Self::Incomplete => return None,
-            Self::Interrupted => "interrupted",
-        })
+        let codes =
+            Self::OF_ALL_COMMANDS.map(|(exit, meaning)| format!("{} {meaning}", exit as u8));
+        format!("Exit codes: {}", codes.join(", "))
     }
 
     /// Returns the code and the message of a failure whose cause is on standard error; `None` for
