@@ -30,7 +30,8 @@ const CRATES: &[(&str, usize, &[&str])] = &[
     ("skills-lint", 3_850, &["skills-manifest"]),
     (
         "skills-install",
-        12_800,
+        // Recovery of a change at each of its steps.
+        12_950,
         &[
             // Of the other column, but without features it is a table of addresses.
             "skills-egress without features",
@@ -56,7 +57,8 @@ const CRATES: &[(&str, usize, &[&str])] = &[
     ("skills-store", 1_500, &[]),
     // The calls that start threads panic if the system refuses; this crate wraps them for all.
     ("skills-threads", 300, &[]),
-    ("skills-audit", 1_760, &["skills-store"]),
+    // Kinds of errors, so that a caller can try again after a lock.
+    ("skills-audit", 1_800, &["skills-store"]),
     ("skills-ledger", 2_250, &["skills-store"]),
     ("skills-build", 2_280, &["skills-store"]),
     ("skills-policy", 8_150, &["skills-clients"]),
