@@ -218,7 +218,7 @@ impl UsageRecorder {
         let time = Timestamp::from((shared.clock)());
         if activity == Activity::Offered {
             let recent = &shared.recent_offers;
-            let mut recent = lock(&recent);
+            let mut recent = lock(recent);
             skills.retain(|(entry, _)| recent.is_new(session, entry.directory(), time));
         }
         if skills.is_empty() {
