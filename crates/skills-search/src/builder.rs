@@ -23,6 +23,8 @@ pub struct IndexBuilder<'a> {
     previous: Option<PreviousIndex<'a>>,
     terms: TermTable,
     words: WordTerms,
+    /// The terms of one or two characters of scripts without spaces, by their bytes.
+    characters: HashMap<u64, u32, RandomState>,
     documents: Vec<IndexedDocument>,
     counts: Vec<TermCount>,
     current: CurrentCounts,
@@ -90,6 +92,7 @@ impl<'a> IndexBuilder<'a> {
             previous: None,
             terms: TermTable::default(),
             words: WordTerms::default(),
+            characters: HashMap::default(),
             documents: Vec::new(),
             counts: Vec::new(),
             current: CurrentCounts::default(),
@@ -224,7 +227,11 @@ impl<'a> IndexBuilder<'a> {
     fn count_unspaced(&mut self, run: &[char], field: usize, counter: &mut FieldCounter) {
         counter.previous = None;
         unspaced_terms(run, &mut |term, _| {
-            self.current.add(self.terms.word(term), field);
+            let mut key = [0; 8];
+            key[..term.len()].copy_from_slice(term.as_bytes());
+            let known = self.characters.entry(u64::from_ne_bytes(key));
+            let term = known.or_insert_with(|| self.terms.word(term));
+            self.current.add(*term, field);
             counter.length += 1;
         });
     }
