@@ -61,7 +61,7 @@ pub struct LibraryConfig {
     pub search_cache: Option<PathBuf>,
     /// Where uses are recorded. Default (`None`): nowhere.
     pub ledger: Option<Ledger>,
-    /// The digests of unchanged files, which whoever runs skills can share. Default: own ones.
+    /// The digests of unchanged files, for an executor that shares them. Default: own ones.
     pub digests: Arc<ContentDigests>,
     /// Returns the time of a use. Default: the clock of the system.
     pub clock: fn() -> SystemTime,

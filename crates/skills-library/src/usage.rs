@@ -25,8 +25,8 @@ const MAX_RECENTLY_USED: usize = 3;
 ///
 /// [`Library::usage`](crate::Library::usage) returns it. Without a
 /// [ledger](crate::LibraryConfig::ledger) nothing is recorded. The renderer records lists and
-/// activations, and whoever runs skills records the runs. A host application records what only it knows, such as the
-/// outcome of a turn.
+/// activations, and an executor records runs. A host application records the outcome of a turn, which
+/// only it knows.
 ///
 /// Recording is never worth a delay or a failure: events are written by a background thread, which
 /// computes the digest of a skill if nothing else has. Events beyond a queue of 1,024 are dropped,
