@@ -293,3 +293,55 @@ pub(super) fn names_below(start: &str) -> Vec<&'static str> {
     names.dedup();
     names
 }
+
+#[cfg(test)]
+mod tests {
+    use proptest::collection::vec;
+    use proptest::prelude::*;
+    use proptest::sample::select;
+
+    use super::*;
+
+    /// Lines of files, with names and values that fit together or not.
+    fn file() -> impl Strategy<Value = String> {
+        let names: Vec<&str> = SETTINGS.iter().map(|setting| setting.name).collect();
+        let key = prop_oneof![select(names).prop_map(str::to_owned), "[a-zA-Z.\"-]{1,12}"];
+        let value = prop_oneof![
+            "true|false|-?[0-9]{1,6}",
+            "\"[a-z~:/.-]{0,12}\"",
+            "\\[\"[a-z~:/.-]{0,8}\"\\]",
+            "\\PC{0,12}",
+        ];
+        let line = prop_oneof![
+            (key, value).prop_map(|(key, value)| format!("{key} = {value}\n")),
+            "\\[[a-zA-Z.]{0,12}\\]\n",
+            "\\PC{0,20}\n",
+        ];
+        vec(line, 0..6).prop_map(|lines| lines.concat())
+    }
+
+    proptest! {
+        #[test]
+        fn keys_of_any_file_are_parsed_again_and_problems_have_their_line(text in file()) {
+            let directories = BaseDirs {
+                base: "/base".as_ref(),
+                home: Some("/home/user".as_ref()),
+            };
+            let parsed = FileSettings::parse(&text, "settings.toml".as_ref(), directories);
+            let settings = parsed.unwrap_or_default();
+            for (key, _) in &settings.values {
+                let path = key.path();
+                let parts: Vec<&str> = path.iter().map(String::as_str).collect();
+                let again = SettingKey::parse(&parts).map(|key| key.path());
+                prop_assert_eq!(again, Ok(path));
+            }
+            let lines = text.lines().count().max(1);
+            for problem in &settings.problems {
+                let line = problem.message.strip_prefix("settings.toml:");
+                let line = line.and_then(|rest| rest.split(':').next()?.parse::<usize>().ok());
+                let is_in_file = line.is_some_and(|line| (1..=lines).contains(&line));
+                prop_assert!(is_in_file, "{}", problem.message);
+            }
+        }
+    }
+}
