@@ -7,7 +7,6 @@ use skills_policy::ResourceLimits;
 use skills_sandbox::{Refusal, RefusedOperation, RunOutput, ScriptType, Termination};
 
 use super::program_messages::end_of;
-use super::run_plan::RunPlan;
 use crate::ExecutionMode;
 
 /// Maximum length of a package name, in characters.
@@ -287,31 +286,13 @@ fn reached_limit<'a>(
     })
 }
 
-/// Returns true if a missing package is a file of the skill itself: no package has it.
-pub(super) fn is_missing_own_module(cause: &FailureCause, plan: &RunPlan) -> bool {
-    let FailureCause::MissingPackage {
-        package,
-        script_type: ScriptType::Python,
-        ..
-    } = cause
-    else {
-        return false;
-    };
-    let Some(skill) = plan.subject.skill() else {
-        return false;
-    };
-    let script = match &plan.mode {
-        ExecutionMode::Native { script_path, .. } => script_path.as_str(),
-        _ => "",
-    };
-    let listing = skill.files.list("").unwrap_or_default();
-    let paths = listing.resources.iter().map(|file| file.path.as_str());
-    is_own_module(paths, script, package)
-}
-
 /// Returns true if a module is a Python file or a directory with Python files, at the top of the skill
 /// or beside the script.
-fn is_own_module<'a>(mut paths: impl Iterator<Item = &'a str>, script: &str, module: &str) -> bool {
+pub(super) fn is_own_module<'a>(
+    mut paths: impl Iterator<Item = &'a str>,
+    script: &str,
+    module: &str,
+) -> bool {
     let top = module.split('.').next().unwrap_or(module);
     let beside = script
         .rsplit_once('/')

@@ -198,7 +198,7 @@ impl Executor {
                     .or_else(|| self.interpreter(plan, script_type))
             },
         )?;
-        if failure_cause::is_missing_own_module(&cause, plan) {
+        if is_missing_own_module(&cause, plan) {
             return None;
         }
         Some(self.with_package_advice(plan, packages, cause))
@@ -249,4 +249,26 @@ fn starts_programs(plan: &RunPlan) -> bool {
         let text = String::from_utf8_lossy(&bytes);
         STARTS_PROGRAMS.iter().any(|part| text.contains(part))
     })
+}
+
+/// Returns true if a missing package is a file of the skill itself: no package has it.
+fn is_missing_own_module(cause: &FailureCause, plan: &RunPlan) -> bool {
+    let FailureCause::MissingPackage {
+        package,
+        script_type: ScriptType::Python,
+        ..
+    } = cause
+    else {
+        return false;
+    };
+    let Some(skill) = plan.subject.skill() else {
+        return false;
+    };
+    let script = match &plan.mode {
+        ExecutionMode::Native { script_path, .. } => script_path.as_str(),
+        _ => "",
+    };
+    let listing = skill.files.list("").unwrap_or_default();
+    let paths = listing.resources.iter().map(|file| file.path.as_str());
+    failure_cause::is_own_module(paths, script, package)
 }
