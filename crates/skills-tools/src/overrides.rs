@@ -2,10 +2,11 @@
 
 use std::io;
 use std::path::PathBuf;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Mutex, MutexGuard};
 
 use serde::{Deserialize, Serialize};
 use skills_runtime::{Catalog, Entry, PrivateFile};
+use skills_threads::lock;
 
 /// Version of the file format; files of a newer version are not changed.
 const VERSION: u32 = 1;
@@ -190,7 +191,7 @@ impl OverrideStore {
     }
 
     fn lock_memory(&self) -> MutexGuard<'_, Vec<OverrideRecord>> {
-        self.memory.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.memory)
     }
 }
 

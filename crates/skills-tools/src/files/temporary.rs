@@ -7,13 +7,15 @@
 
 use std::collections::BTreeSet;
 use std::io::{self, ErrorKind};
+use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 use std::time::SystemTime;
 
 use cap_fs_ext::{DirExt, MetadataExt};
 use cap_std::fs::{Dir, File, Metadata, OpenOptions};
+
+use skills_threads::lock;
 
 use super::open::set_nonblocking;
 
@@ -143,7 +145,7 @@ fn sweep_once(parent: &Dir, own: &File) {
         return;
     };
     {
-        let mut swept = SWEPT.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut swept = lock(&SWEPT);
         // Clearing costs at most another sweep per directory; growing without bound would cost
         // memory.
         if swept.len() == MAX_SWEPT {

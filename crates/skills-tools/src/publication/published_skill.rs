@@ -77,7 +77,7 @@ pub struct PublishedFile {
 pub struct PublishedContent {
     /// The snapshot that lists the content.
     pub skill: Arc<PublishedSkill>,
-    /// The description of the file, whose size and digest match the content.
+    /// The description of the file, with the size and digest of the content.
     pub file: PublishedFile,
     /// The content.
     pub content: Vec<u8>,

@@ -2,10 +2,11 @@
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard};
 
 use skills_runtime::discovery::{InactiveEntry, InactiveReason, Lookup};
 use skills_runtime::{Catalog, Entry};
+use skills_threads::lock;
 
 use super::error::PublicationError;
 use super::published_skill::{PublishedContent, PublishedSkills};
@@ -205,7 +206,7 @@ impl Publisher {
     }
 
     fn captures(&self) -> MutexGuard<'_, HashMap<PathBuf, Arc<Capture>>> {
-        self.captures.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.captures)
     }
 
     /// Returns the untrusted skills. Drafts are expected to be untrusted and are left out.

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 #[cfg(feature = "watch")]
 use std::sync::OnceLock;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 
 use skills_runtime::discovery::{Generation, InactiveEntry, InactiveReason, StampSet};
 use skills_runtime::{Catalog, Entry, Library};
@@ -11,6 +11,7 @@ use skills_runtime::{Catalog, Entry, Library};
 use super::skill_scripts::{ListedScripts, list_scripts, omitted_scripts, select};
 use crate::overrides::ScriptId;
 use skills_script::{ScriptSet, assign_names, may_be_script, unmatched_specs};
+use skills_threads::lock;
 
 /// Maximum number of scripts of one skill that become tools.
 const MAX_SCRIPTS: usize = 200;
@@ -76,7 +77,7 @@ impl ScriptScanner {
         // Taken before the files are compared, so that a change meanwhile makes the result stale.
         let generation = self.library.generations().current();
         // One comparison at a time, so that an older index does not replace a newer one.
-        let mut latest = self.latest.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut latest = lock(&self.latest);
         if let Some(latest) = latest.as_mut()
             // The catalog decides about skills, whose scripts can be unchanged.
             && Arc::ptr_eq(&latest.index.catalog, catalog)

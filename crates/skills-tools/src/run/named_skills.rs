@@ -227,7 +227,7 @@ impl NamedSkills {
     }
 }
 
-/// Finds a skill whose files a command may see.
+/// Finds a skill with files that a command may see.
 fn find_readable(programs: &ProgramRunner, name: &str) -> Result<RunnableSkill, ToolError> {
     let skill = programs.find_runnable(name)?;
     if programs

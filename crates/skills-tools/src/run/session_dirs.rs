@@ -1,8 +1,9 @@
 //! Private directories of sessions.
 
-use std::sync::{Mutex, PoisonError};
+use std::sync::Mutex;
 
 use skills_runtime::{SessionDirectory, SkillRuntime};
+use skills_threads::lock;
 
 use super::output::run_error;
 use crate::ToolError;
@@ -46,7 +47,7 @@ impl SessionDirectories {
 
     /// Returns the directory of a session, and marks it as most recently used.
     fn get(&self, session: &str) -> Option<SessionDirectory> {
-        let mut sessions = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut sessions = lock(&self.0);
         let index = sessions.iter().position(|(known, _)| known == session)?;
         let found = sessions.remove(index);
         let directory = found.1.clone();
@@ -61,7 +62,7 @@ impl SessionDirectories {
         session: &str,
         created: SessionDirectory,
     ) -> (SessionDirectory, Vec<(String, SessionDirectory)>) {
-        let mut sessions = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut sessions = lock(&self.0);
         if let Some((_, directory)) = sessions.iter().find(|(known, _)| known == session) {
             return (directory.clone(), vec![(session.to_owned(), created)]);
         }
@@ -73,10 +74,7 @@ impl SessionDirectories {
 
     /// Ends a session. Its directory is removed with the last run that uses it.
     pub(crate) fn remove(&self, session: &str) {
-        let removed: Vec<_> = self
-            .0
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
+        let removed: Vec<_> = lock(&self.0)
             // Collected first, since removing a directory is slow and must not hold the lock.
             .extract_if(.., |(known, _)| known == session)
             .collect();

@@ -162,8 +162,8 @@ impl Inner {
             call(context, arguments)
         })
         .await?;
-        // Not in the task, which goes on after its call was dropped: it would add to a session that
-        // has ended.
+        // Not in the task, which continues after its call was dropped: it would add to a session
+        // that has ended.
         if let Some(name) = &output.loaded_skill {
             self.active_skills
                 .activate(self.files(), context.session_id(), name);

@@ -2,11 +2,12 @@
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, PoisonError};
+use std::sync::Mutex;
 
 use serde_json::{Map, Value, json};
 use skills_runtime::Entry;
 use skills_script::build_argv;
+use skills_threads::lock;
 
 use super::Inner;
 use super::call::ResolvedCall;
@@ -29,19 +30,19 @@ impl ActiveSkills {
     }
 
     fn add(&self, session: &str, directory: &Path) {
-        let mut sessions = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut sessions = lock(&self.0);
         let skills = sessions.entry(session.to_owned()).or_default();
         skills.retain(|known| known != directory);
         skills.push(directory.to_owned());
     }
 
     pub(super) fn of_session(&self, session: &str) -> Vec<PathBuf> {
-        let sessions = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let sessions = lock(&self.0);
         sessions.get(session).cloned().unwrap_or_default()
     }
 
     pub(super) fn remove(&self, session: &str) {
-        let mut sessions = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut sessions = lock(&self.0);
         sessions.remove(session);
     }
 }

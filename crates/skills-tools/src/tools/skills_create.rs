@@ -3,7 +3,6 @@
 use std::collections::BTreeMap;
 use std::io::ErrorKind;
 use std::path::PathBuf;
-use std::sync::PoisonError;
 
 use cap_std::ambient_authority;
 use cap_std::fs::Dir;
@@ -11,6 +10,7 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 use skills_runtime::discovery::SKILL_FILE;
 use skills_runtime::manifest::{Draft, DraftError, DraftErrorKind};
+use skills_threads::lock;
 
 use crate::files::write::{self, WriteMode, WriteRequest};
 use crate::files::{io_error, temporary};
@@ -106,10 +106,7 @@ pub(super) fn call(
     }
     // Held from the check of the name to the rename, so that two calls cannot create the same
     // skill.
-    let _write_guard = files
-        .write_lock
-        .lock()
-        .unwrap_or_else(PoisonError::into_inner);
+    let _write_guard = lock(&files.write_lock);
     check_name_free(files, draft.name())?;
     let drafts = open_drafts(files, &path)?;
     let bytes = draft_files

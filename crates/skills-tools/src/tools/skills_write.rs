@@ -1,7 +1,6 @@
 //! `skills_write`: writes a file.
 
 use std::borrow::Cow;
-use std::sync::PoisonError;
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
@@ -20,6 +19,7 @@ use crate::virtual_files::{ResolvedPath, VirtualFiles};
 use crate::virtual_path::{VirtualPath, program_path};
 use crate::{ToolError, ToolErrorCode, ToolGroup, ToolOutput};
 use skills_runtime::policy::fold_name;
+use skills_threads::lock;
 
 /// Maximum size of one write: 1 MiB.
 const MAX_BYTES: usize = 1 << 20;
@@ -109,10 +109,7 @@ pub(super) fn call(
     check_target(&resolved, alternative(files))?;
     files.check_writable(&resolved)?;
     // From the comparison with `if_match` to the rename, no other call may change the file.
-    let _write_guard = files
-        .write_lock
-        .lock()
-        .unwrap_or_else(PoisonError::into_inner);
+    let _write_guard = lock(&files.write_lock);
     let bytes = content.len() as u64;
     resolved
         .quota
