@@ -136,8 +136,8 @@ impl Output {
     }
 }
 
-/// A list of a JSON document whose items are made while it is printed, so that they are never all
-/// in memory.
+/// A list of a JSON document. Its items are made while it is printed, so that they are never all in
+/// memory.
 pub(crate) struct JsonList<F>(pub(crate) F);
 
 impl<F: Fn() -> I, I: Iterator<Item = Value>> Serialize for JsonList<F> {

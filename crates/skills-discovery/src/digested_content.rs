@@ -290,7 +290,7 @@ impl SkillFiles {
             let (_, stamp) = budget.open(self.directory(), path)?;
             let digest = cache.get(stamp);
             is_cached &= digest.is_some();
-            // Without a digest the walk goes on, so that limits are checked as in `digest`.
+            // Without a digest the walk continues, so that limits are checked as in `digest`.
             Ok(digest.unwrap_or_default())
         })?;
         Ok(is_cached.then_some(digest))

@@ -315,7 +315,7 @@ impl FoldedNames {
         Self(folded)
     }
 
-    /// Returns the entry whose name some file systems confuse with `name`, other than itself.
+    /// Returns another entry with a name that some file systems confuse with `name`.
     fn confusable(&self, name: &str) -> Option<&String> {
         let entries = self.0.get(&fold_case(name))?;
         entries.iter().find(|other| *other != name)

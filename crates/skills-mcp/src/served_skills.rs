@@ -33,7 +33,7 @@ struct Served {
     unread: HashSet<String>,
     /// The number of differences that were found.
     changes: u64,
-    /// The number of comparisons that have begun.
+    /// The number of comparisons that have started.
     comparisons: u64,
 }
 

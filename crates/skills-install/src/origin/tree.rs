@@ -71,7 +71,7 @@ pub(super) fn skill_files<'a>(files: impl Iterator<Item = &'a TreePath>) -> Vec<
         .collect()
 }
 
-/// Directories whose files are wanted.
+/// Directories with the wanted files.
 pub(super) struct WantedPaths<'a>(HashSet<&'a str>);
 
 impl<'a> WantedPaths<'a> {

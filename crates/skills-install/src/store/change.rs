@@ -262,7 +262,7 @@ fn exchange(_new: &Dir, _root: &Dir, _name: &str) -> bool {
 }
 
 /// Returns what only this [`DIRECTORY`] has: its number and the time when it was created, as far as
-/// the system knows them. The device is not part of it, whose number may change when the system
+/// the system knows them. The device is not part of it, since its number may change when the system
 /// starts.
 fn identity(root: &Dir) -> io::Result<String> {
     let metadata = root.symlink_metadata(DIRECTORY)?;

@@ -33,7 +33,7 @@ pub(crate) struct RunPlan {
     pub(crate) subject: RunSubject,
     pub(crate) mode: ExecutionMode,
     pub(crate) options: ExecutionOptions,
-    /// The digest of the image whose programs run instead of those of this host, if there is one.
+    /// The digest of the image with the programs that run; `None` for those of this host.
     pub(crate) image: Option<String>,
     /// Standard input of the program; moved to its job.
     pub(crate) stdin: Vec<u8>,
@@ -368,8 +368,8 @@ fn canonical(path: impl AsRef<Path>) -> PathBuf {
 }
 
 impl RunPlan {
-    /// Returns true if the program runs with the programs and paths of this host. Not so in a container,
-    /// also if there is no backend for it, so that the run fails with that reason.
+    /// Returns true if the program runs with the programs and paths of this host. False in a
+    /// container, also if there is no backend for it, so that the run fails with that reason.
     pub(super) fn uses_programs_of_host(&self) -> bool {
         self.image.is_none() && self.options.sandbox != SandboxChoice::Container
     }

@@ -355,7 +355,7 @@ impl CompileSemaphore {
                     caller: demand.caller.clone(),
                 });
             }
-            // What a run waits for goes before work of the same caller that nothing waits for.
+            // A run that waits has priority over work of the same caller that nothing waits for.
             evict_unneeded(holders.iter().filter(|holder| !is_busy || is_own(holder)));
             // An abandoned demand does not notify this condition, so it is polled.
             holders = self

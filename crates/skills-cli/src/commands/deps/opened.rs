@@ -19,7 +19,7 @@ use crate::signals;
 use crate::virtual_env::{self, AskUser};
 use crate::words::widest;
 
-/// The program whose packages are meant.
+/// The program that the packages belong to.
 #[derive(Debug, Args)]
 pub(super) struct PackageArgs {
     /// Skill name or directory
@@ -117,7 +117,7 @@ impl OpenedPackages {
         Ok(planned.map_or(Planned::Nothing, |plan| Planned::Packages(Box::new(plan))))
     }
 
-    /// Returns the script whose packages are meant, if one was chosen.
+    /// Returns the chosen script, if its packages are used.
     pub(super) fn script(&self) -> Option<&str> {
         match &self.options.target {
             RunTarget::Script(script) => Some(script),

@@ -3,7 +3,7 @@
 use super::*;
 use crate::oci::single_archive;
 
-/// A registry whose tokens are granted to users only.
+/// A registry that grants tokens to users only.
 fn registry(realm: impl Fn(&Request) -> String + Send + Sync + 'static) -> WebServer {
     let (artifacts, _) = single_archive();
     WebServer::start(move |request| {
