@@ -375,9 +375,16 @@ impl Eq for SourceSpec {}
 
 impl fmt::Display for SourceSpec {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.kind.text(&self.location))?;
-        if let Some(reference) = &self.reference {
-            write!(f, "{}{reference}", self.kind.separator(reference))?;
+        let location = self.kind.text(&self.location);
+        f.write_str(&location)?;
+        let is_directory = matches!(self.location, Location::Path(_));
+        match &self.reference {
+            Some(reference) => write!(f, "{}{reference}", self.kind.separator(reference))?,
+            // The root of a file system is `/.`: the slashes of `///path` start a path.
+            None if is_directory && location.ends_with('/') && !self.path.is_root() => {
+                f.write_str(".")?;
+            }
+            None => {}
         }
         if !self.path.is_root() {
             write!(f, "//{}", self.path)?;

@@ -40,13 +40,9 @@ impl SourceKind for DirectoryKind {
         if !is_path(source.text) {
             return None;
         }
-        let path = plain_path(source.text);
-        // The text of a root ends with `/`, so nothing could follow it.
-        if path == Path::new("/") {
-            let location = Location::Path(path.join(source.path.as_str()));
-            return Some(Ok(SourceSpec::new(&Self, location, None, TreePath::root())));
-        }
-        Some(Ok(source.spec(&Self, Location::Path(path))))
+        Some(Ok(
+            source.spec(&Self, Location::Path(plain_path(source.text)))
+        ))
     }
 
     fn text(&self, location: &Location) -> String {

@@ -43,7 +43,7 @@ proptest! {
     /// Text that parses is written as text that parses as the same value.
     #[test]
     fn the_text_of_a_parsed_source_parses_as_the_same_source(
-        text in r"(\./|/|git\+|npm:|oci:|oci://|clawhub:|clawhub\+https://|https://|git@|file:///)?[a-zA-Z0-9./:@#-]{0,30}(#[a-z0-9.]{1,8})?(//[a-z./]{1,8})?"
+        text in r"(\./|/|git\+|npm:|oci:|oci://|clawhub:|clawhub\+https://|https://|git@|file:///)?[a-zA-Z0-9./:@#-]{0,30}(#[a-z0-9.]{1,8})?(//[a-z./]{1,8}(\.zip)?)?"
     ) {
         if let Ok(spec) = text.parse::<SourceSpec>() {
             let again = spec.to_string().parse::<SourceSpec>();
@@ -55,6 +55,20 @@ proptest! {
     fn no_text_makes_the_parser_panic(text in any::<String>()) {
         let _ = text.parse::<SourceSpec>().map_err(|error| error.help());
     }
+}
+
+#[test]
+fn a_directory_below_the_root_of_the_file_system_is_one() {
+    for text in ["/.//.zip", "/.//skills/pdf", "/././/a.tar.gz"] {
+        let spec: SourceSpec = text.parse().unwrap();
+        assert_eq!(spec.kind(), "directory", "{text}");
+        assert!(spec.to_string().starts_with("/.//"), "{spec}");
+        assert_eq!(spec.to_string().parse(), Ok(spec));
+    }
+    let root: SourceSpec = "/".parse().unwrap();
+    assert_eq!(root.to_string(), "/");
+    let below = root.with_path(skills_install::TreePath::new("pdf").unwrap());
+    assert_eq!(below.to_string().parse(), Ok(below));
 }
 
 #[test]

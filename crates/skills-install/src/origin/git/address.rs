@@ -6,7 +6,7 @@ use crate::TreePath;
 use crate::source::problem::Problem;
 use crate::source::text::{
     check_traversal, explicit_path, has_archive_extension, is_hex, is_path, parse_web_url,
-    url_identity,
+    plain_path, url_identity,
 };
 use crate::source::{Location, SourceText};
 
@@ -156,7 +156,7 @@ fn with_git_suffix(url: String) -> String {
 fn parse_address(text: &str) -> Result<Location, Problem> {
     if !text.contains("://") {
         if is_path(text) {
-            return Ok(Location::Path(text.into()));
+            return Ok(Location::Path(plain_path(text)));
         }
         if is_scp_address(text) {
             let host = text.rsplit_once('@').map_or(text, |(_, host)| host);
