@@ -2,11 +2,14 @@
 
 mod approval_queue;
 mod artifacts;
-mod authorization;
+mod authorize;
 mod backends;
 mod call_context;
 mod cancellation;
-mod checked_skills;
+mod check;
+mod collect;
+mod content;
+mod drive;
 mod execution_mode;
 mod failure_cause;
 mod findings;
@@ -20,56 +23,45 @@ mod optional_mounts;
 mod options;
 mod output_files;
 #[cfg(all(feature = "packages", unix))]
+mod package_plans;
+#[cfg(all(feature = "packages", unix))]
 mod packages;
 #[cfg(not(all(feature = "packages", unix)))]
 #[path = "executor/no_packages.rs"]
 mod packages;
+mod plan;
 mod precompile;
+mod prepare;
 mod preview;
 mod program_detection;
 mod program_messages;
+mod python_path;
 mod readable_skills;
 mod redacted_texts;
 mod refusals;
-mod requirements;
-mod results;
+mod request;
 mod run_notes;
-mod run_plan;
 mod run_record;
 mod run_streams;
 mod run_subject;
 mod run_use;
+mod services;
 mod session_directory;
 mod skill_copies;
 mod workspace;
 
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
-use std::time::Duration;
 
-use skills_audit::{ContentHash, Disposition};
-use skills_library::{ContentDigests, Library, OnMissing, Secrets, find_entry};
-use skills_policy::{Authorization, Grants, PermissionManager, Policy};
+use skills_library::{Library, find_entry};
+use skills_policy::{ApprovalRequest, Authorization, PermissionManager, Policy};
 use skills_process::SCRATCH_PREFIX;
-use skills_sandbox::{EnforcementReport, Job, Preparation, RunOutput, Sandbox, SandboxError};
+use skills_sandbox::{EnforcementReport, Preparation, SandboxError};
 use skills_store::PrivateDir;
-use tokio::sync::Semaphore;
 
 use crate::error::{Repr, RuntimeError};
-use approval_queue::ApprovalQueue;
-use cancellation::unless_cancelled;
-use grant_checks::{check_canonical, is_writable};
-use job::build_job;
-use missing_paths::CreatedFiles;
-use packages::RunPackages;
-use run_plan::RunPlan;
-use run_record::RunRecord;
-use run_streams::RunStreams;
-use run_subject::HOST_COMMAND_NAME;
-use run_use::RunUse;
-pub(crate) use skill_copies::CopyDirectories;
-use skill_copies::{SkillCopy, SkillCopyCache};
-use workspace::ActiveWorkspace;
+use plan::Planned;
+use preview::PlannedContent;
+use services::Services;
 
 pub use artifacts::{ExecutionArtifacts, ExecutionStatus, UnreadableSkill};
 pub(crate) use backends::{Backends, WasmConfig};
@@ -82,13 +74,17 @@ pub use input_protocol::InputProtocol;
 pub use options::{ExecutionOptions, InputFile, RunTarget, Workspace};
 pub use output_files::{OutputFile, OutputFiles};
 #[cfg(all(feature = "packages", unix))]
-pub use packages::{PackageConfig, PackagePlan, PackageStatus};
+pub use package_plans::{PackagePlan, PackageStatus};
+#[cfg(all(feature = "packages", unix))]
+pub use packages::PackageConfig;
 pub use precompile::Precompile;
 pub(crate) use precompile::spawn_precompile;
 pub use preview::Preview;
 pub use program_detection::detect_execution_mode;
 pub(crate) use run_record::Recorder;
+pub(crate) use services::Config;
 pub use session_directory::SessionDirectory;
+pub(crate) use skill_copies::CopyDirectories;
 
 /// The part of a runtime that runs programs of skills and commands in sandboxes.
 ///
@@ -97,76 +93,25 @@ pub use session_directory::SessionDirectory;
 /// clone; clones share the backends, permits and approvals of sessions.
 #[derive(Clone)]
 pub struct Executor {
-    shared: Arc<Shared>,
-    permissions: Arc<PermissionManager>,
-}
-
-struct Shared {
-    library: Library,
-    config: Config,
-    /// Permits for concurrent runs.
-    run_permits: Semaphore,
-    approval_queue: ApprovalQueue,
-    copies: SkillCopyCache,
-}
-
-/// A run that is authorized and has not started.
-struct GrantedRun {
-    plan: RunPlan,
-    grants: Grants,
-    /// The authorized copy; `None` if the decision did not depend on the content.
-    content: Option<Arc<SkillCopy>>,
-    sandbox: Arc<dyn Sandbox>,
-    workspace: Option<ActiveWorkspace>,
-    packages: RunPackages,
-}
-
-/// What the builder configures.
-pub(crate) struct Config {
-    pub(crate) backends: Arc<Backends>,
-    /// Variables that programs of skills can get.
-    pub(crate) secrets: Secrets,
-    pub(crate) digests: Arc<ContentDigests>,
-    pub(crate) recorder: Recorder,
-    pub(crate) directories: CopyDirectories,
-    pub(crate) approval_timeout: Duration,
-    pub(crate) on_missing_requirements: OnMissing,
-    /// Directories that are hidden from all programs.
-    pub(crate) hidden_directories: Vec<PathBuf>,
-    /// Paths that no program may write.
-    pub(crate) read_only_paths: Vec<PathBuf>,
-    /// Paths that programs may write only if a rule or an approval is for exactly them.
-    pub(crate) protected_paths: Vec<PathBuf>,
-    pub(crate) user_home: Option<PathBuf>,
-    pub(crate) max_concurrent_runs: usize,
-    #[cfg(all(feature = "packages", unix))]
-    pub(crate) packages: Option<PackageConfig>,
+    services: Services,
 }
 
 impl Executor {
     pub(crate) fn new(library: Library, permissions: PermissionManager, config: Config) -> Self {
-        let copies = SkillCopyCache::new(Arc::clone(&config.digests));
-        // `Semaphore::new` panics above this number.
-        let permits = config.max_concurrent_runs.min(Semaphore::MAX_PERMITS);
-        let shared = Shared {
-            library,
-            config,
-            run_permits: Semaphore::new(permits),
-            approval_queue: ApprovalQueue::default(),
-            copies,
-        };
         Self {
-            shared: Arc::new(shared),
-            permissions: Arc::new(permissions),
+            services: Services::new(library, permissions, config),
         }
     }
 
     /// Returns an executor with another policy that shares everything else.
     pub(crate) fn with_policy(&self, policy: Policy) -> Self {
         Self {
-            shared: Arc::clone(&self.shared),
-            permissions: Arc::new(self.permissions.with_policy(policy)),
+            services: self.services.with_policy(policy),
         }
+    }
+
+    pub(crate) fn library(&self) -> &Library {
+        self.services.library()
     }
 
     /// Runs a skill's program; see
@@ -233,27 +178,72 @@ impl Executor {
         command: HostCommand,
         options: ExecutionOptions,
     ) -> Result<ExecutionArtifacts, RuntimeError> {
-        // First: without a writable log nothing runs, and from here on every return leaves a
-        // record.
-        let context = &options.context;
-        let mut record = self.config().recorder.begin(HOST_COMMAND_NAME, context)?;
-        let result = async {
-            let directory = directory
-                .canonicalize()
-                .map_err(|source| Repr::OptionalPath {
-                    path: directory.to_owned(),
-                    source,
-                })?;
-            let workspace = ActiveWorkspace::new(
-                &Workspace::Directory(directory.clone()),
-                self.scratch_directory(),
-            )?;
-            let plan = self.plan_command(&directory, command, options.resolve_paths()?)?;
-            record.set_program(plan.mode.program());
-            self.execute_plan(&mut record, plan, workspace).await
-        };
-        let result = result.await;
-        record.close(result)
+        drive::run_command(&self.services, directory, command, options).await
+    }
+
+    /// Previews a run without asking an approver or running anything.
+    ///
+    /// ```
+    /// use std::sync::Arc;
+    /// use skills_runtime::{Authorization, ExecutionOptions, FileApprovalStore, Root, Scope};
+    /// use skills_runtime::{SkillRuntime, format_approval_request};
+    ///
+    /// # use skills_runtime::{CapturedOutput, EnforcementReport, Sandbox, Termination};
+    /// # use skills_sandbox::{Job, RunFuture, RunOutput};
+    /// # struct Echo;
+    /// # impl Sandbox for Echo {
+    /// #     fn name(&self) -> &'static str { "echo" }
+    /// #     fn run(&self, job: Job) -> RunFuture<'_> {
+    /// #         let mut stdout = CapturedOutput::default();
+    /// #         stdout.push(job.stdin_bytes(), 1_000);
+    /// #         let exited = Termination::Exited { code: 0 };
+    /// #         let report = EnforcementReport::new("echo");
+    /// #         let output = RunOutput::new(exited, stdout, CapturedOutput::default(), std::time::Duration::ZERO, report);
+    /// #         Box::pin(std::future::ready(Ok(output)))
+    /// #     }
+    /// # }
+    /// # let directory = tempfile::tempdir()?;
+    /// # std::fs::create_dir_all(directory.path().join("greet/scripts"))?;
+    /// # std::fs::write(directory.path().join("greet/SKILL.md"), "---\nname: greet\ndescription: Says hello.\nallowed-tools: Bash(git:*)\n---\nHi\n")?;
+    /// # std::fs::write(directory.path().join("greet/scripts/greet.sh"), "cat")?;
+    /// // The frontmatter of the skill: `allowed-tools: Bash(git:*)`
+    /// let runtime = SkillRuntime::builder()
+    ///     .root(Root::new(directory.path(), Scope::User))
+    ///     .native_sandbox(Arc::new(Echo))
+    ///     .approval_store(Arc::new(FileApprovalStore::new(directory.path().join("approvals.json"))))
+    ///     .build();
+    /// let options = ExecutionOptions::default();
+    /// let preview = runtime.executor().preview("greet", &options)?;
+    /// assert!(matches!(preview.authorization, Authorization::Denied(_)));
+    ///
+    /// let request = preview.approval_request.expect("rules leave it open");
+    /// println!("{}", format_approval_request(&request));
+    /// let authorization = runtime.executor().approve("greet", &options, &request)?;
+    /// assert!(matches!(authorization, Authorization::Granted(_)));
+    /// assert!(runtime.executor().preview("greet", &options)?.approval_request.is_none());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    /// Same as [`execute`](Self::execute) for errors before authorization, except that
+    /// missing requirements are not an error.
+    pub fn preview(&self, name: &str, options: &ExecutionOptions) -> Result<Preview, RuntimeError> {
+        self.preview_as(name, options, None)
+    }
+
+    /// Stores a permanent approval for exactly the request of a [`Preview`] that was shown. Stores
+    /// nothing if the request no longer needs approval.
+    ///
+    /// # Errors
+    /// Same as [`preview`](Self::preview); also fails if the skill or its request
+    /// changed since it was shown, or if the approval cannot be stored.
+    pub fn approve(
+        &self,
+        name: &str,
+        options: &ExecutionOptions,
+        shown: &ApprovalRequest,
+    ) -> Result<Authorization, RuntimeError> {
+        self.approve_as(name, options, None, shown)
     }
 
     /// Compiles the WebAssembly of a skill, so that its first run does not have to. Does nothing
@@ -265,7 +255,11 @@ impl Executor {
     /// Fails if the skill is not found, or if its program cannot be read or compiled.
     pub async fn precompile(&self, name: &str) -> Result<Preparation, RuntimeError> {
         let catalog = self.library().catalog();
-        precompile::precompile(find_entry(&catalog, name)?, &self.config().backends).await
+        precompile::precompile(
+            find_entry(&catalog, name)?,
+            &self.services.config().backends,
+        )
+        .await
     }
 
     /// Waits for compilations that continue after the deadlines of their runs, so that the next run
@@ -280,7 +274,7 @@ impl Executor {
     pub fn unfinished_compilations(
         &self,
     ) -> Option<impl Future<Output = Result<Preparation, RuntimeError>>> {
-        let wasm = self.config().backends.wasm.as_ref()?;
+        let wasm = self.services.config().backends.wasm.as_ref()?;
         let unfinished = wasm.unfinished_preparation()?;
         Some(async { Ok(unfinished.await?) })
     }
@@ -299,7 +293,7 @@ impl Executor {
     /// assert!(probed.iter().map(|(name, _)| *name).eq(["scripts", "wasm"]));
     /// ```
     pub fn probe(&self) -> Vec<(&'static str, Result<EnforcementReport, SandboxError>)> {
-        self.config().backends.probe()
+        self.services.config().backends.probe()
     }
 
     /// Creates a temporary directory for the files of several runs, in the [scratch
@@ -315,15 +309,13 @@ impl Executor {
     /// configured.
     #[must_use]
     pub fn scratch_directory(&self) -> &Path {
-        &self.config().directories.scratch
+        &self.services.config().directories.scratch
     }
 
     /// Returns the directories in which private copies of skills are created: the [scratch
     /// directory](Self::scratch_directory) and, if configured, one in memory.
     pub fn copy_directories(&self) -> impl Iterator<Item = &Path> {
-        let directories = &self.config().directories;
-        let memory = directories.memory.iter();
-        memory.chain([&directories.scratch]).map(PathBuf::as_path)
+        self.services.copy_directories()
     }
 
     /// Removes the directories that killed processes of this user left in the [directories for
@@ -342,21 +334,75 @@ impl Executor {
     /// ([`Builder::hide`](crate::Builder::hide)), as configured.
     #[must_use]
     pub fn hidden_directories(&self) -> &[PathBuf] {
-        &self.config().hidden_directories
+        &self.services.config().hidden_directories
     }
 
     /// Removes the approvals of a [session](CallContext::session). Call it when the client
     /// disconnects; approvals of other sessions and permanent approvals stay valid.
     pub fn clear_session_approvals(&self, session: &str) {
-        self.permissions.clear_session(session);
+        self.services.permissions().clear_session(session);
     }
 
-    pub(crate) fn library(&self) -> &Library {
-        &self.shared.library
+    /// Returns the store of environments, if packages are [configured](crate::Builder::packages).
+    #[cfg(all(feature = "packages", unix))]
+    #[must_use]
+    pub fn package_store(&self) -> Option<&skills_deps::Store> {
+        Some(self.services.config().packages.as_ref()?.store())
     }
 
-    fn config(&self) -> &Config {
-        &self.shared.config
+    /// Returns the packages of the program that `options` select. Nothing is asked of an index.
+    ///
+    /// # Errors
+    /// The same as [`preview`](Self::preview).
+    #[cfg(all(feature = "packages", unix))]
+    pub fn package_status(
+        &self,
+        name: &str,
+        options: &ExecutionOptions,
+    ) -> Result<PackageStatus, RuntimeError> {
+        package_plans::status(&self.services, name, options)
+    }
+
+    /// Returns the scripts of a skill that declare packages apart from it, which are not installed.
+    ///
+    /// # Errors
+    /// The same as [`preview`](Self::preview).
+    #[cfg(all(feature = "packages", unix))]
+    pub fn scripts_without_packages(
+        &self,
+        name: &str,
+        options: &ExecutionOptions,
+    ) -> Result<Vec<String>, RuntimeError> {
+        package_plans::scripts_without_packages(&self.services, name, options)
+    }
+
+    /// Selects versions of the missing packages of the program that `options` select; `None` if
+    /// nothing is missing. The index is asked, nothing is installed. A plan is kept until
+    /// `refresh`, which asks for the newest versions.
+    ///
+    /// # Errors
+    /// Fails if packages are not configured, if a rule denies one, or if they cannot be planned.
+    #[cfg(all(feature = "packages", unix))]
+    pub async fn plan_packages(
+        &self,
+        name: &str,
+        options: &ExecutionOptions,
+        refresh: bool,
+    ) -> Result<Option<PackagePlan>, RuntimeError> {
+        package_plans::plan(&self.services, name, options, refresh).await
+    }
+
+    /// Installs a plan. The caller has the agreement of its user, who saw the plan.
+    ///
+    /// # Errors
+    /// Fails if the packages cannot be installed; then nothing changed.
+    #[cfg(all(feature = "packages", unix))]
+    pub async fn install_packages(
+        &self,
+        plan: &PackagePlan,
+        call: &CallContext,
+    ) -> Result<skills_deps::Environment, RuntimeError> {
+        package_plans::install(plan, call).await
     }
 
     /// Runs a program, optionally as a hook.
@@ -366,11 +412,39 @@ impl Executor {
         options: ExecutionOptions,
         hook: Option<&str>,
     ) -> Result<ExecutionArtifacts, RuntimeError> {
-        let mut record = self.config().recorder.begin(name, &options.context)?;
-        let result = self
-            .execute_recorded(&mut record, name, options, hook)
-            .await;
-        record.close(result)
+        drive::run_skill(&self.services, name, options, hook).await
+    }
+
+    /// Previews a run, of a hook if its title is given.
+    pub(crate) fn preview_as(
+        &self,
+        name: &str,
+        options: &ExecutionOptions,
+        hook: Option<&str>,
+    ) -> Result<Preview, RuntimeError> {
+        Ok(self.planned_content(name, options, hook)?.preview())
+    }
+
+    /// Stores a permanent approval for a run, of a hook if its title is given.
+    pub(crate) fn approve_as(
+        &self,
+        name: &str,
+        options: &ExecutionOptions,
+        hook: Option<&str>,
+        shown: &ApprovalRequest,
+    ) -> Result<Authorization, RuntimeError> {
+        self.planned_content(name, options, hook)?.approve(shown)
+    }
+
+    fn planned_content(
+        &self,
+        name: &str,
+        options: &ExecutionOptions,
+        hook: Option<&str>,
+    ) -> Result<PlannedContent, RuntimeError> {
+        let options = options.clone().resolve_paths()?;
+        let planned = Planned::of_skill(&self.services, name, options, hook)?;
+        Ok(PlannedContent::new(planned))
     }
 
     /// Records an attempt that was rejected before it started. Returns the error if the record
@@ -383,155 +457,11 @@ impl Executor {
     ) -> Option<RuntimeError> {
         // An agent's event has no caller that is known.
         let context = CallContext::default();
-        let mut record = match self.config().recorder.begin(name, &context) {
+        let mut record = match self.services.config().recorder.begin(name, &context) {
             Ok(record) => record,
             Err(error) => return Some(error),
         };
         record.set_program(program);
         record.close(Err(Repr::Hook { reason }.into())).err()
-    }
-
-    async fn execute_recorded(
-        &self,
-        record: &mut RunRecord,
-        name: &str,
-        options: ExecutionOptions,
-        hook: Option<&str>,
-    ) -> Result<ExecutionArtifacts, RuntimeError> {
-        let options = options.resolve_paths()?;
-        // After the paths are resolved, since policy and sandbox compare canonical paths.
-        let workspace = ActiveWorkspace::new(&options.workspace, self.scratch_directory())?;
-        let mut plan = self.plan(name, options, workspace.as_ref())?;
-        match hook {
-            Some(hook) => plan.request = plan.request.hook(hook),
-            // The exit code of a hook is an answer.
-            None => record.run_use = self.begin_use(&plan),
-        }
-        record.set_program(hook.unwrap_or_else(|| plan.mode.program()));
-        self.execute_plan(record, plan, workspace).await
-    }
-
-    /// Starts the record of a run in the usage ledger.
-    fn begin_use(&self, plan: &RunPlan) -> RunUse {
-        let usage = self.library().usage();
-        plan.subject.skill().map_or_else(RunUse::default, |skill| {
-            RunUse::new(usage, &skill.entry, &plan.mode, &plan.options.context)
-        })
-    }
-
-    /// Authorizes and runs a plan, and collects its results.
-    async fn execute_plan(
-        &self,
-        record: &mut RunRecord,
-        plan: RunPlan,
-        workspace: Option<ActiveWorkspace>,
-    ) -> Result<ExecutionArtifacts, RuntimeError> {
-        let mut plan = self.with_optional_files(plan).await;
-        let manifest = plan.subject.skill().map(|skill| &skill.manifest);
-        record.set_skill(plan.subject.name(), None, manifest);
-        let missing = self.missing_for_run(&plan);
-        let sandbox = self.check_startable(&plan, &missing)?;
-        // From here on the record is redacted, whether the run is denied, fails or succeeds.
-        record.redactor = plan.redactor();
-        self.request_required_keys(&mut plan, &sandbox).await?;
-        let mut packages = self.find_packages(&mut plan).await?;
-        let (authorization, content) = self
-            .authorize_with_packages(&mut plan, &mut packages, record)
-            .await?;
-        match authorization {
-            Authorization::Granted(grants) => {
-                self.install_packages_of_run(&plan, &mut packages).await?;
-                let mut granted = GrantedRun {
-                    plan,
-                    grants,
-                    content,
-                    sandbox,
-                    workspace,
-                    packages,
-                };
-                let notes = self.notes_before_run(&granted, record, &missing.to_lines());
-                let output = self.run(&mut granted, record).await?;
-                Ok(self.artifacts(granted, output, notes, &record.redactor))
-            }
-            Authorization::Denied(denial) => {
-                record.record_decision(Disposition::Denied, denial.decisions());
-                let skill = plan.subject.name().to_owned();
-                Ok(ExecutionArtifacts::denied(skill, plan.mode, denial))
-            }
-        }
-    }
-
-    /// Rejects a granted directory that contains a directory for copies: the program could access
-    /// private copies and workspaces of other runs.
-    fn check_outside_scratch(&self, grants: &Grants) -> Result<(), RuntimeError> {
-        for directory in self.copy_directories() {
-            // Granted paths are canonical, so the directory is compared in that form.
-            let scratch = directory.canonicalize();
-            let scratch = scratch.unwrap_or_else(|_| directory.to_owned());
-            let mut files = grants.files().iter();
-            if let Some(file) = files.find(|file| scratch.starts_with(file.path())) {
-                let path = file.path().to_owned();
-                return Err(Repr::ContainsScratch { path, scratch }.into());
-            }
-        }
-        Ok(())
-    }
-
-    /// Acquires a run permit, verifies that paths and content digest are unchanged, then runs.
-    async fn run(
-        &self,
-        granted: &mut GrantedRun,
-        record: &mut RunRecord,
-    ) -> Result<RunOutput, RuntimeError> {
-        let GrantedRun {
-            plan,
-            grants,
-            content,
-            sandbox,
-            workspace,
-            packages,
-        } = granted;
-        record.record_limits(grants.limits());
-        record.record_decision(Disposition::Granted, grants.decisions());
-        // Files in a workspace that the program cannot write are not its output.
-        *workspace = workspace
-            .take()
-            .filter(|workspace| is_writable(workspace, grants));
-        let cancellation = plan.options.context.cancellation.clone();
-        let cancellation = cancellation.as_ref();
-        // Before the job starts, so that the wait does not count as time of the run.
-        let _permit = unless_cancelled(cancellation, self.shared.run_permits.acquire())
-            .await?
-            .map_err(|_| Repr::Closed)?;
-        // Paths are checked after the wait for a permit, which can take minutes in which another
-        // program may replace a directory by a symlink.
-        let user_home = self.config().user_home.as_deref();
-        let created = CreatedFiles::create(grants, plan.workspace.as_deref())?;
-        check_canonical(grants)?;
-        self.check_outside_scratch(grants)?;
-        // The backend takes the grants; the original explains what the program could not do.
-        let streams = RunStreams::open(plan, grants.limits().wall_time).await?;
-        let job = packages.add_to(build_job(plan, content.as_deref(), grants.clone())?);
-        let job = job.streams(streams.for_job());
-        let job = user_home.into_iter().fold(job, Job::user_home);
-        let uncovered = self
-            .check_content_unchanged(&plan.subject, content.as_deref())
-            .await?;
-        self.check_readable_unchanged(&plan.readable_skills).await?;
-        let job = uncovered.into_iter().fold(job, Job::hide);
-        // As late as possible: what others changed during the wait is not output of this program.
-        if let Some(workspace) = workspace {
-            workspace.snapshot();
-        }
-        // Only size and hash, since a record contains no content.
-        record.update(|event| event.input = Some(ContentHash::new(job.stdin_bytes())));
-        record.start()?;
-        let output = sandbox.run(job).await?;
-        streams.finish(&output.termination);
-        let input = streams.input_hash();
-        record.update(|event| event.input = input.or(event.input.take()));
-        record.record_connections(&output);
-        drop(created);
-        Ok(output)
     }
 }

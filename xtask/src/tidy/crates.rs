@@ -156,7 +156,7 @@ const CRATES: &[(&str, usize, &[&str])] = &[
     ),
     (
         "skills-runtime",
-        12_000,
+        12_150,
         &[
             "skills-library",
             "skills-manifest",

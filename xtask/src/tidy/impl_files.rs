@@ -9,12 +9,7 @@ use super::source::Crate;
 const LIMIT: Limit = Limit {
     things: "files with an `impl` of this type",
     most: 2,
-    exceptions: &[
-        ("skills-runtime::executor::Executor", 15),
-        ("skills-runtime::executor::artifacts::ExecutionArtifacts", 3),
-        ("skills-runtime::executor::run_plan::RunPlan", 3),
-        ("skills-library::prompt_renderer::PromptRenderer", 3),
-    ],
+    exceptions: &[("skills-library::prompt_renderer::PromptRenderer", 3)],
     file: "xtask/src/tidy/impl_files.rs",
 };
 

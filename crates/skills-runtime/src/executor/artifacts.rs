@@ -11,6 +11,9 @@ use skills_sandbox::{CapturedOutput, EnforcementReport, Refusals, RunOutput, Ter
 use crate::redaction::Redactor;
 use crate::{ExecutionMode, FailureCause, OutputFiles, RunFinding};
 
+/// Start of the notes about missing requirements.
+pub(super) const MISSING_REQUIREMENT: &str = "missing requirement: ";
+
 /// Result of a run that was started or denied.
 ///
 /// Contains the captured output, the termination, the decisions of the policy, the enforcement
@@ -111,6 +114,12 @@ impl ExecutionStatus {
 }
 
 impl ExecutionArtifacts {
+    /// Returns the requirements that the run missed, such as a variable, which are also in its notes.
+    pub fn missing_requirements(&self) -> impl Iterator<Item = &str> {
+        let notes = self.notes.iter();
+        notes.filter_map(|note| note.strip_prefix(MISSING_REQUIREMENT))
+    }
+
     pub(crate) fn denied(skill: String, mode: ExecutionMode, denial: Denial) -> Self {
         Self {
             skill,

@@ -1,38 +1,31 @@
-//! Builds a sandbox job from a plan and its grants.
+//! Builds the sandbox job of an authorized run.
 
 mod protocol_variables;
-mod python_path;
 
+use bytes::Bytes;
 use skills_library::LibraryError;
-use skills_policy::{Grants, ResourceLimits};
 use skills_sandbox::{Job, Program, Quota};
 
+use super::authorize::Authorized;
+use super::execution_mode::ExecutionMode;
+use super::host_command::HostCommand;
+use super::options::Workspace;
+use super::plan::Planned;
 use super::program_detection::read_module;
-use super::run_plan::RunPlan;
 use super::run_subject::RunSubject;
 use super::skill_copies::SkillCopy;
 use crate::error::RuntimeError;
-use crate::{ExecutionMode, HostCommand, Workspace};
 
 pub(crate) use protocol_variables::MAX_VARIABLE_INPUT_BYTES;
 use protocol_variables::set_protocol_env;
 
 /// Builds the job for a program of the skill or of its private copy.
-pub(crate) fn build_job(
-    plan: &mut RunPlan,
-    content: Option<&SkillCopy>,
-    grants: Grants,
-) -> Result<Job, RuntimeError> {
-    // Moved, since it can be large.
-    let stdin = std::mem::take(&mut plan.stdin);
-    let RunPlan {
-        mode,
-        options,
-        variables,
-        ..
-    } = &*plan;
-    let granted = grants.variables().clone();
-    let job = set_protocol_env(Job::new(grants, job_program(plan, content)?), plan, &stdin);
+pub(super) fn build_job(run: &Authorized, stdin: Bytes) -> Result<Job, RuntimeError> {
+    let planned = run.planned();
+    let options = planned.options();
+    let granted = run.grants().variables();
+    let job = Job::new(run.grants().clone(), job_program(planned, run.content())?);
+    let job = set_protocol_env(job, run, &stdin);
     let mut job = options
         .target
         .command()
@@ -40,19 +33,21 @@ pub(crate) fn build_job(
         .flat_map(HostCommand::leading_args)
         .fold(job, Job::arg);
     // The host application may have values that policy denied to this run.
-    for (name, value) in variables.iter().filter(|(name, _)| granted.contains(name)) {
+    for (name, value) in planned
+        .variables()
+        .iter()
+        .filter(|(name, _)| granted.contains(name))
+    {
         job = job.secret_env(name, value.expose_secret())?;
     }
     let job = job.stdin(stdin);
     // WebAssembly has no working directory; its paths start at the preopened directories.
-    let job = match mode {
+    let job = match planned.mode() {
         ExecutionMode::Wasm { .. } => job,
-        _ => options.current_dir.iter().fold(job, Job::current_dir),
+        _ => run.current_dir().into_iter().fold(job, Job::current_dir),
     };
-    let job = options
-        .path_aliases
-        .iter()
-        .fold(job, |job, (alias, path)| job.path_alias(alias, path));
+    let aliases = run.path_aliases().into_iter();
+    let job = aliases.fold(job, |job, (alias, path)| job.path_alias(alias, path));
     let context = &options.context;
     let job = context
         .cancellation
@@ -62,7 +57,7 @@ pub(crate) fn build_job(
     // The WebAssembly backend limits compilation per caller, so that one client does not block the
     // others.
     let job = context.session.iter().cloned().fold(job, Job::caller);
-    let quota = workspace_quota(plan, job.grants().limits());
+    let quota = workspace_quota(run);
     let job = quota.into_iter().fold(job, Job::quota);
     Ok(options
         .args
@@ -72,19 +67,19 @@ pub(crate) fn build_job(
 
 /// Returns the quota of a private or session workspace. Input files and files of earlier runs
 /// count.
-fn workspace_quota(plan: &RunPlan, limits: &ResourceLimits) -> Option<Quota> {
+fn workspace_quota(run: &Authorized) -> Option<Quota> {
     let has_quota = matches!(
-        plan.options.workspace,
+        run.planned().options().workspace,
         Workspace::Private(_) | Workspace::Session(_)
     );
-    plan.workspace
-        .as_ref()
+    let limit = run.grants().limits().scratch_bytes;
+    run.workspace()
         .filter(|_| has_quota)
-        .map(|path| Quota::new(path, limits.scratch_bytes))
+        .map(|workspace| Quota::new(workspace, limit))
 }
 
-fn job_program(plan: &RunPlan, content: Option<&SkillCopy>) -> Result<Program, RuntimeError> {
-    Ok(match (&plan.mode, &plan.subject) {
+fn job_program(planned: &Planned, content: Option<&SkillCopy>) -> Result<Program, RuntimeError> {
+    Ok(match (planned.mode(), planned.subject()) {
         (ExecutionMode::Wasm { wasm_module }, RunSubject::Skill(skill)) => {
             // The module is read from the authorized copy, not from the directory of the skill,
             // which another process may have changed since.

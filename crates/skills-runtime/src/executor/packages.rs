@@ -13,34 +13,31 @@
 mod advice;
 mod config;
 mod declared;
-mod image;
 mod setup;
 
 use std::sync::Arc;
 
 use skills_deps::{Environment, Plan, SetupErrorKind};
-use skills_policy::{Authorization, Decision, Evaluation, Permission, Request};
+use skills_policy::{Authorization, Decision, Evaluation, Permission, PermissionDecision, Request};
 use skills_sandbox::{Job, ScriptType};
 
-use super::Executor;
-use super::run_plan::RunPlan;
-use super::run_record::RunRecord;
-use super::skill_copies::SkillCopy;
+use super::plan::Planned;
 use crate::error::RuntimeError;
 
+pub(super) use advice::{mentioned_packages_of, with_package_advice};
 pub use config::PackageConfig;
-use declared::MissingPackages;
-pub use setup::{PackagePlan, PackageStatus};
+use declared::declaring_script;
+pub(super) use declared::{DeclaringRun, MissingPackages, declared_packages, script_of};
 
 /// The packages of a run.
-#[derive(Default)]
+#[derive(Clone, Default)]
 pub(crate) struct RunPackages {
     /// The installed environment.
     environment: Option<Environment>,
     /// What has to be installed once the run is authorized.
-    pending: Option<(MissingPackages, Plan)>,
+    pending: Option<Arc<(MissingPackages, Plan)>>,
     /// Missing packages that the run goes on without, and why.
-    pub(super) note: Option<String>,
+    note: Option<String>,
 }
 
 impl RunPackages {
@@ -66,158 +63,137 @@ impl RunPackages {
             .fold(job, Job::node_modules)
     }
 
+    /// Returns why the run goes on without missing packages, as a note.
+    pub(super) fn note(&self) -> Option<&str> {
+        self.note.as_deref()
+    }
+
     /// Returns the Python of the environment, if it has one.
     pub(super) fn python(&self) -> Option<std::path::PathBuf> {
         self.environment.as_ref()?.python()
     }
-}
 
-impl Executor {
-    /// Finds the packages of a run. What is missing is planned if it can be allowed, and requested.
-    pub(super) async fn find_packages(
-        &self,
-        plan: &mut RunPlan,
-    ) -> Result<RunPackages, RuntimeError> {
-        let Some(config) = &self.config().packages else {
-            return Ok(RunPackages::default());
+    /// Finds the packages of a run. What is missing is planned if it can be allowed.
+    pub(super) async fn find(planned: &Planned, request: &Request) -> Result<Self, RuntimeError> {
+        let Some(run) = DeclaringRun::new(planned) else {
+            return Ok(Self::default());
         };
-        self.ask_image(plan, config).await;
-        let Some(missing) = self.missing_packages(plan, config) else {
-            return Ok(RunPackages::default());
+        run.ask_image().await;
+        let Some(missing) = run.missing() else {
+            return Ok(Self::default());
         };
-        if let Some(environment) = self.installed_environment(plan, &missing, config) {
-            return Ok(match self.denied_package(plan, environment.plan()) {
-                Some(rule) => RunPackages::without(&missing, &rule),
-                None => RunPackages {
+        if let Some(environment) = run.installed(&missing) {
+            return Ok(match denied_package(planned, environment.plan()) {
+                Some(rule) => Self::without(&missing, &rule),
+                None => Self {
                     environment: Some(environment),
-                    ..RunPackages::default()
+                    ..Self::default()
                 },
             });
         }
         // Before the index is asked: the names of declared packages are known.
-        let request = missing.request(plan.request.clone());
-        if !self.can_be_allowed(plan, &request) {
-            let advice = self.install_advice(plan);
-            return Ok(RunPackages::without(&missing, &advice));
+        if !can_be_allowed(planned, &missing.request(request.clone())) {
+            return Ok(Self::without(&missing, &install_advice(planned)));
         }
-        let context = self.setup_context(plan, &plan.options.context, config)?;
-        let resolved = match config
-            .store
-            .plan(&missing.project, &missing.key, &context)
-            .await
-        {
+        let context = run.setup_context(&planned.options().context)?;
+        let store = &run.config.store;
+        let resolved = match store.plan(&missing.project, &missing.key, &context).await {
             Ok(resolved) => resolved,
             // These packages were not requested yet, and the script may not need them.
             Err(error) if error.kind() == SetupErrorKind::Declaration => {
-                return Ok(RunPackages::without(&missing, &error.to_string()));
+                return Ok(Self::without(&missing, &error.to_string()));
             }
             Err(error) => return Err(error.into()),
         };
-        if let Some(rule) = self.denied_package(plan, &resolved) {
-            return Ok(RunPackages::without(&missing, &rule));
+        if let Some(rule) = denied_package(planned, &resolved) {
+            return Ok(Self::without(&missing, &rule));
         }
-        plan.request = request_planned(plan.request.clone(), &resolved);
-        Ok(RunPackages {
-            pending: Some((missing, resolved)),
-            ..RunPackages::default()
+        Ok(Self {
+            pending: Some(Arc::new((missing, resolved))),
+            ..Self::default()
         })
     }
 
-    /// Authorizes a run with its packages. If nothing allows these, and no approver is
-    /// available, the run is authorized without them.
-    pub(super) async fn authorize_with_packages(
-        &self,
-        plan: &mut RunPlan,
-        packages: &mut RunPackages,
-        record: &mut RunRecord,
-    ) -> Result<(Authorization, Option<Arc<SkillCopy>>), RuntimeError> {
-        let decided = self.authorize_with_programs(plan, record).await?;
-        match (&decided.0, packages.pending.take()) {
-            (Authorization::Denied(denial), Some((missing, _))) if !denial.was_asked() => {
-                plan.request = plan.request.clone().without_packages();
-                *packages = RunPackages::without(&missing, &self.install_advice(plan));
-                self.authorize_with_programs(plan, record).await
-            }
-            (_, pending) => {
-                packages.pending = pending;
-                Ok(decided)
-            }
+    /// Returns true if packages have to be installed.
+    pub(super) fn is_pending(&self) -> bool {
+        self.pending.is_some()
+    }
+
+    /// Requests the packages that have to be installed.
+    pub(super) fn request_pending(&self, request: Request) -> Request {
+        match self.pending.as_deref() {
+            Some((_, resolved)) => request_planned(request, resolved),
+            None => request,
+        }
+    }
+
+    /// Returns the packages of a run that goes on without those that have to be installed.
+    pub(super) fn without_pending(&self, planned: &Planned) -> Self {
+        match self.pending.as_deref() {
+            Some((missing, _)) => Self::without(missing, &install_advice(planned)),
+            None => self.clone(),
         }
     }
 
     /// Installs what a granted run needs.
-    pub(super) async fn install_packages_of_run(
-        &self,
-        plan: &RunPlan,
-        packages: &mut RunPackages,
-    ) -> Result<(), RuntimeError> {
-        let (Some(config), Some((missing, resolved))) =
-            (&self.config().packages, packages.pending.take())
-        else {
+    pub(super) async fn install(&mut self, planned: &Planned) -> Result<(), RuntimeError> {
+        let (Some(run), Some(pending)) = (DeclaringRun::new(planned), self.pending.take()) else {
             return Ok(());
         };
-        let context = self.setup_context(plan, &plan.options.context, config)?;
-        let store = &config.store;
-        let installed = store
-            .install(&missing.project, &missing.key, &resolved, &context)
-            .await?;
-        packages.environment = Some(installed);
+        let (missing, resolved) = &*pending;
+        let context = run.setup_context(&planned.options().context)?;
+        let store = &run.config.store;
+        let installed = store.install(&missing.project, &missing.key, resolved, &context);
+        self.environment = Some(installed.await?);
         Ok(())
     }
+}
 
-    /// Returns true if rules allow the request, or if an approver can.
-    fn can_be_allowed(&self, plan: &RunPlan, request: &Request) -> bool {
-        let approver = plan.options.context.approver.as_deref();
-        let has_approver = self.permissions.has_approver(approver);
-        match self.permissions.evaluate(request) {
-            Evaluation::NeedsApproval(pending) => {
-                let needs_approver =
-                    pending.approval_request().pending.iter().any(|decision| {
-                        matches!(decision.permission(), Permission::Package { .. })
-                    });
-                has_approver || !needs_approver
-            }
-            Evaluation::Decided(authorization) => {
-                let is_denied = |decisions: &[skills_policy::PermissionDecision]| {
-                    decisions.iter().any(|decision| {
-                        matches!(decision.permission(), Permission::Package { .. })
-                            && decision.decision() != Decision::Allow
-                    })
-                };
-                match &*authorization {
-                    Authorization::Granted(_) => true,
-                    Authorization::Denied(denial) => !is_denied(denial.decisions()),
-                }
-            }
+/// Returns true if rules allow the request, or if an approver can.
+fn can_be_allowed(planned: &Planned, request: &Request) -> bool {
+    let permissions = planned.services().permissions();
+    let approver = planned.options().context.approver.as_deref();
+    let is_package =
+        |decision: &PermissionDecision| matches!(decision.permission(), Permission::Package { .. });
+    match permissions.evaluate(request) {
+        Evaluation::NeedsApproval(pending) => {
+            let mut open = pending.approval_request().pending.iter();
+            permissions.has_approver(approver) || !open.any(is_package)
         }
+        Evaluation::Decided(authorization) => match &*authorization {
+            Authorization::Granted(_) => true,
+            Authorization::Denied(denial) => {
+                let mut decisions = denial.decisions().iter();
+                !decisions
+                    .any(|decision| is_package(decision) && decision.decision() != Decision::Allow)
+            }
+        },
     }
+}
 
-    /// Returns what the user can do about the missing packages of a run. The command is complete: a
-    /// name that a shell would change is not in it.
-    fn install_advice(&self, plan: &RunPlan) -> String {
-        let allow = "allow it with `--allow packages`";
-        let script = self.declaring_script(plan);
-        let words = [plan.subject.name()].into_iter().chain(script);
-        if !words.clone().all(is_plain_word) {
-            return allow.to_owned();
-        }
-        let words: Vec<&str> = words.collect();
-        let words = words.join(" --script ");
-        format!("install them with `skills deps install {words}`, or {allow}")
+/// Returns what the user can do about the missing packages of a run. The command is complete: a
+/// name that a shell would change is not in it.
+fn install_advice(planned: &Planned) -> String {
+    let allow = "allow it with `--allow packages`";
+    let words = [planned.name()]
+        .into_iter()
+        .chain(declaring_script(planned));
+    if !words.clone().all(is_plain_word) {
+        return allow.to_owned();
     }
+    let words: Vec<&str> = words.collect();
+    let words = words.join(" --script ");
+    format!("install them with `skills deps install {words}`, or {allow}")
+}
 
-    /// Returns the rule that denies a package of a plan, as a reason.
-    fn denied_package(&self, plan: &RunPlan, resolved: &Plan) -> Option<String> {
-        let directory = plan.subject.skill()?.entry.directory();
-        resolved.packages.iter().find_map(|package| {
-            let permission = package_permission(package);
-            let rule = self
-                .permissions
-                .policy()
-                .denying_rule(directory, &permission)?;
-            Some(format!("`{rule}` denies {}", package.full_name()))
-        })
-    }
+/// Returns the rule that denies a package of a plan, as a reason.
+pub(super) fn denied_package(planned: &Planned, resolved: &Plan) -> Option<String> {
+    let directory = planned.skill()?.entry.directory();
+    let policy = planned.services().permissions().policy();
+    resolved.packages.iter().find_map(|package| {
+        let rule = policy.denying_rule(directory, &package_permission(package))?;
+        Some(format!("`{rule}` denies {}", package.full_name()))
+    })
 }
 
 /// Returns true if a text is one word for every shell, and not an option.

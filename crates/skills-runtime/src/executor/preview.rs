@@ -1,16 +1,18 @@
 //! Preview and prior approval of a run.
 
-use skills_policy::{ApprovalRequest, Authorization, Evaluation, Permission};
+use skills_policy::{ApprovalRequest, Authorization, Evaluation, Permission, Request};
 
-use super::Executor;
-use super::run_plan::RunPlan;
+use super::check::{blocking, required_programs};
+use super::execution_mode::ExecutionMode;
+use super::optional_mounts::with_optional_mounts;
+use super::plan::Planned;
+use super::request::with_digest;
 use crate::error::{Repr, RuntimeError};
-use crate::{ExecutionMode, ExecutionOptions};
 
 /// Preview of a run: what would run, what it would be granted, and why.
 ///
 /// Nothing runs and no approver is asked. Pass `approval_request` to
-/// [`Executor::approve`] to store a permanent approval for exactly this request.
+/// [`Executor::approve`](super::Executor::approve) to store a permanent approval for exactly this request.
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct Preview {
@@ -26,7 +28,7 @@ pub struct Preview {
     /// mode](skills_policy::ApprovalMode::Strict) a run does not prompt, but the request can still
     /// be approved here.
     pub approval_request: Option<ApprovalRequest>,
-    /// What [`Executor::approve`] can approve in advance, if anything: in addition to
+    /// What [`Executor::approve`](super::Executor::approve) can approve in advance, if anything: in addition to
     /// `approval_request`, programs and hosts that the rules of the invocation allow and those that
     /// only standing rules request.
     pub request_in_advance: Option<ApprovalRequest>,
@@ -44,131 +46,75 @@ pub struct Preview {
     pub backend: Result<&'static str, String>,
 }
 
-impl Executor {
-    /// Previews a run without asking an approver or running anything.
-    ///
-    /// ```
-    /// use std::sync::Arc;
-    /// use skills_runtime::{Authorization, ExecutionOptions, FileApprovalStore, Root, Scope};
-    /// use skills_runtime::{SkillRuntime, format_approval_request};
-    ///
-    /// # use skills_runtime::{CapturedOutput, EnforcementReport, Sandbox, Termination};
-    /// # use skills_sandbox::{Job, RunFuture, RunOutput};
-    /// # struct Echo;
-    /// # impl Sandbox for Echo {
-    /// #     fn name(&self) -> &'static str { "echo" }
-    /// #     fn run(&self, job: Job) -> RunFuture<'_> {
-    /// #         let mut stdout = CapturedOutput::default();
-    /// #         stdout.push(job.stdin_bytes(), 1_000);
-    /// #         let exited = Termination::Exited { code: 0 };
-    /// #         let report = EnforcementReport::new("echo");
-    /// #         let output = RunOutput::new(exited, stdout, CapturedOutput::default(), std::time::Duration::ZERO, report);
-    /// #         Box::pin(std::future::ready(Ok(output)))
-    /// #     }
-    /// # }
-    /// # let directory = tempfile::tempdir()?;
-    /// # std::fs::create_dir_all(directory.path().join("greet/scripts"))?;
-    /// # std::fs::write(directory.path().join("greet/SKILL.md"), "---\nname: greet\ndescription: Says hello.\nallowed-tools: Bash(git:*)\n---\nHi\n")?;
-    /// # std::fs::write(directory.path().join("greet/scripts/greet.sh"), "cat")?;
-    /// // The frontmatter of the skill: `allowed-tools: Bash(git:*)`
-    /// let runtime = SkillRuntime::builder()
-    ///     .root(Root::new(directory.path(), Scope::User))
-    ///     .native_sandbox(Arc::new(Echo))
-    ///     .approval_store(Arc::new(FileApprovalStore::new(directory.path().join("approvals.json"))))
-    ///     .build();
-    /// let options = ExecutionOptions::default();
-    /// let preview = runtime.executor().preview("greet", &options)?;
-    /// assert!(matches!(preview.authorization, Authorization::Denied(_)));
-    ///
-    /// let request = preview.approval_request.expect("rules leave it open");
-    /// println!("{}", format_approval_request(&request));
-    /// let authorization = runtime.executor().approve("greet", &options, &request)?;
-    /// assert!(matches!(authorization, Authorization::Granted(_)));
-    /// assert!(runtime.executor().preview("greet", &options)?.approval_request.is_none());
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
-    ///
-    /// # Errors
-    /// Same as [`execute`](Self::execute) for errors before authorization, except that
-    /// missing requirements are not an error.
-    pub fn preview(&self, name: &str, options: &ExecutionOptions) -> Result<Preview, RuntimeError> {
-        self.preview_as(name, options, None)
+/// A planned run with the content that an approval would be valid for.
+pub(super) struct PlannedContent {
+    planned: Planned,
+    digest: Option<String>,
+    /// The request with the content, and with what a run asks for beyond it.
+    request: Request,
+}
+
+impl PlannedContent {
+    /// Adds what a run would get without a question. Nothing is created.
+    pub(super) fn new(planned: Planned) -> Self {
+        let digest = planned
+            .subject()
+            .digest(&planned.services().config().digests);
+        let request = planned.request().clone();
+        let request = with_optional_mounts(&planned, request, digest.as_deref());
+        let request = with_allowed_programs(&planned, request, digest.as_deref());
+        Self {
+            request: with_digest(&request, digest.as_deref()),
+            digest,
+            planned,
+        }
     }
 
-    /// Previews a run, of a hook if its title is given.
-    pub(crate) fn preview_as(
-        &self,
-        name: &str,
-        options: &ExecutionOptions,
-        hook: Option<&str>,
-    ) -> Result<Preview, RuntimeError> {
-        let (plan, digest) = self.plan_preview(name, options, hook)?;
-        let request = plan.request_for_digest(digest.as_deref());
-        let approval_request = pending_request(&self.permissions.evaluate(&request));
-        let request_in_advance = pending_request(&self.permissions.evaluate_in_advance(&request));
-        let authorization = self.permissions.preview(&request);
+    /// Returns what a run would be granted, and why.
+    pub(super) fn preview(self) -> Preview {
+        let planned = self.planned;
+        let services = planned.services();
+        let permissions = services.permissions();
+        let request = self.request;
+        let authorization = permissions.preview(&request);
         let withheld = match &authorization {
-            Authorization::Granted(grants) => self
-                .permissions
-                .withheld_by_rules(&request, grants.decisions()),
+            Authorization::Granted(grants) => {
+                permissions.withheld_by_rules(&request, grants.decisions())
+            }
             Authorization::Denied(_) => Vec::new(),
         };
-        let backend = self
-            .config()
-            .backends
-            .for_run(plan.subject.name(), &plan.mode, plan.options.sandbox)
-            .and_then(|backend| {
-                // Grants that cannot be enforced do not run.
-                if let Authorization::Granted(grants) = &authorization {
-                    backend.check_grants(grants)?;
-                }
-                Ok(backend.name())
-            });
-        let missing = self.missing_for_run(&plan);
-        Ok(Preview {
-            skill: plan.subject.name().to_owned(),
-            digest,
+        let backends = &services.config().backends;
+        let choice = planned.options().sandbox;
+        let backend = backends.for_run(planned.name(), planned.mode(), choice);
+        let backend = backend.and_then(|backend| {
+            // Grants that cannot be enforced do not run.
+            if let Authorization::Granted(grants) = &authorization {
+                backend.check_grants(grants)?;
+            }
+            Ok(backend.name())
+        });
+        let missing = planned.missing_requirements();
+        Preview {
+            skill: planned.name().to_owned(),
+            digest: self.digest,
+            approval_request: pending_request(&permissions.evaluate(&request)),
+            request_in_advance: pending_request(&permissions.evaluate_in_advance(&request)),
             authorization,
-            approval_request,
-            request_in_advance,
             withheld,
             unused_tools: request.unused_tools(),
             missing_requirements: missing.to_lines(),
-            blocking_requirements: self.blocking(&missing),
+            blocking_requirements: blocking(services, &missing),
             backend: backend.map_err(|error| error.to_string()),
-            mode: plan.mode,
-        })
+            mode: planned.mode().clone(),
+        }
     }
 
-    /// Stores a permanent approval for exactly the request of a [`Preview`] that was shown. Stores
-    /// nothing if the request no longer needs approval.
-    ///
-    /// # Errors
-    /// Same as [`preview`](Self::preview); also fails if the skill or its request
-    /// changed since it was shown, or if the approval cannot be stored.
-    pub fn approve(
-        &self,
-        name: &str,
-        options: &ExecutionOptions,
-        shown: &ApprovalRequest,
-    ) -> Result<Authorization, RuntimeError> {
-        self.approve_as(name, options, None, shown)
-    }
-
-    /// Stores a permanent approval for a run, of a hook if its title is given.
-    pub(crate) fn approve_as(
-        &self,
-        name: &str,
-        options: &ExecutionOptions,
-        hook: Option<&str>,
-        shown: &ApprovalRequest,
-    ) -> Result<Authorization, RuntimeError> {
-        let (plan, digest) = self.plan_preview(name, options, hook)?;
-        let request = plan.request_for_digest(digest.as_deref());
-        let permissions = &self.permissions;
+    /// Stores a permanent approval for the request that was shown.
+    pub(super) fn approve(&self, shown: &ApprovalRequest) -> Result<Authorization, RuntimeError> {
+        let permissions = self.planned.services().permissions();
         let evaluations = [
-            permissions.evaluate(&request),
-            permissions.evaluate_in_advance(&request),
+            permissions.evaluate(&self.request),
+            permissions.evaluate_in_advance(&self.request),
         ];
         let mut decided = None;
         for evaluation in evaluations {
@@ -187,29 +133,25 @@ impl Executor {
         match decided {
             Some(authorization) => Ok(*authorization),
             None => Err(Repr::ContentChanged {
-                skill: plan.subject.name().to_owned(),
-                path: plan.subject.location(),
+                skill: self.planned.name().to_owned(),
+                path: self.planned.subject().location(),
             }
             .into()),
         }
     }
+}
 
-    /// Plans a run and returns the content digest, if it can be computed.
-    fn plan_preview(
-        &self,
-        name: &str,
-        options: &ExecutionOptions,
-        hook: Option<&str>,
-    ) -> Result<(RunPlan, Option<String>), RuntimeError> {
-        // Without a workspace: a preview creates no files.
-        let mut plan = self.plan(name, options.clone().resolve_paths()?, None)?;
-        if let Some(hook) = hook {
-            plan.request = plan.request.hook(hook);
-        }
-        let digest = plan.subject.digest(&self.config().digests);
-        let plan = self.with_optional_mounts(plan, digest.as_deref());
-        let plan = self.with_programs(plan, digest.as_deref());
-        Ok((plan, digest))
+/// Adds the required programs to a request, unless rules alone deny it: a run then goes on without
+/// them.
+fn with_allowed_programs(planned: &Planned, request: Request, digest: Option<&str>) -> Request {
+    let programs = required_programs(planned);
+    let extended = programs
+        .iter()
+        .fold(request.clone(), Request::required_program);
+    let permissions = planned.services().permissions();
+    match permissions.evaluate(&with_digest(&extended, digest)) {
+        Evaluation::Decided(decision) if matches!(*decision, Authorization::Denied(_)) => request,
+        _ => extended,
     }
 }
 

@@ -1,33 +1,18 @@
 //! Notes of a run for its caller.
 
-use skills_library::{ProgramSearch, has_program};
-use skills_policy::{DecisionReason, Grants, Permission, Policy, RuleSource};
+use skills_library::has_program;
+use skills_policy::{DecisionReason, Permission, RuleSource};
 use skills_sandbox::Termination;
 
+use super::artifacts::{ExecutionArtifacts, ExecutionStatus, MISSING_REQUIREMENT};
+use super::authorize::Authorized;
 use super::job::MAX_VARIABLE_INPUT_BYTES;
 use super::obstacles::rule_obstacle;
-use super::run_plan::RunPlan;
 use crate::redaction::Redactor;
-use crate::{ExecutionArtifacts, ExecutionStatus};
-
-/// Start of the notes about missing requirements.
-const MISSING_REQUIREMENT: &str = "missing requirement: ";
-
-impl ExecutionArtifacts {
-    /// Returns the requirements that the run missed, such as a variable, which are also in its notes.
-    pub fn missing_requirements(&self) -> impl Iterator<Item = &str> {
-        let notes = self.notes.iter();
-        notes.filter_map(|note| note.strip_prefix(MISSING_REQUIREMENT))
-    }
-}
 
 /// Describes what the caller should know about a run that is about to start.
-pub(super) fn notes_before_run(
-    plan: &RunPlan,
-    grants: &Grants,
-    redactor: &Redactor,
-    missing: &[String],
-) -> Vec<String> {
+pub(super) fn notes_before_run(run: &Authorized, redactor: &Redactor) -> Vec<String> {
+    let (planned, grants) = (run.planned(), run.grants());
     let mut notes: Vec<String> = redactor
         .too_short()
         .iter()
@@ -35,35 +20,38 @@ pub(super) fn notes_before_run(
         .filter(|name| grants.variables().contains(*name))
         .map(|name| format!("the value of `{name}` is too short to be redacted in the output"))
         .collect();
-    if plan.has_protocol_input && plan.stdin.len() > MAX_VARIABLE_INPUT_BYTES {
+    if planned.has_protocol_input() && planned.stdin().len() > MAX_VARIABLE_INPUT_BYTES {
         notes.push(
             "the input is too long for SKILL_INPUT; it was passed on standard input only"
                 .to_owned(),
         );
     }
-    notes.extend(
-        missing
-            .iter()
-            .map(|missing| format!("{MISSING_REQUIREMENT}{missing}")),
-    );
+    let missing = run.checked().missing().iter();
+    notes.extend(missing.map(|missing| format!("{MISSING_REQUIREMENT}{missing}")));
+    notes.extend(unused_rules(run));
+    let permissions = planned.services().permissions();
+    let withheld = permissions.withheld_by_rules(run.request(), grants.decisions());
+    notes.extend(note_on_withheld(planned.name(), &withheld));
+    notes.extend(run.packages().note().map(str::to_owned));
     notes
 }
 
 /// Describes the `allow` rules of the invocation that allowed nothing, each with the reason, and those
-/// for programs and files that do not exist. `finder` finds programs of the host, unless the run has
-/// others.
-pub(super) fn unused_rules(
-    policy: &Policy,
-    plan: &RunPlan,
-    grants: &Grants,
-    finder: Option<&ProgramSearch>,
-) -> Vec<String> {
+/// for programs and files that do not exist.
+fn unused_rules(run: &Authorized) -> Vec<String> {
+    let (planned, grants) = (run.planned(), run.grants());
+    let services = planned.services();
+    let policy = services.permissions().policy();
+    // An image has programs of its own.
+    let finder = planned
+        .uses_programs_of_host()
+        .then(|| services.library().finder(planned.name()));
     let without_effect = policy
         .unused_invocation_rules(grants.decisions())
         .into_iter()
         .map(|rule| {
             let target = rule.target();
-            match rule_obstacle(policy, &plan.request, target) {
+            match rule_obstacle(policy, run.request(), target) {
                 Some(reason) => format!("`{target}` had no effect on this run: {reason}"),
                 None => format!("`{target}` had no effect on this run"),
             }
@@ -88,7 +76,7 @@ pub(super) fn unused_rules(
 }
 
 /// Describes what standing rules allow, and do not allow to this content.
-pub(super) fn note_on_withheld(skill: &str, withheld: &[Permission]) -> Option<String> {
+fn note_on_withheld(skill: &str, withheld: &[Permission]) -> Option<String> {
     let withheld: Vec<String> = withheld
         .iter()
         .filter_map(Permission::rule_target)

@@ -4,11 +4,12 @@ use std::io::{self, Read};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
+use bytes::Bytes;
 use skills_audit::ContentHash;
 use skills_sandbox::{InputStream, OutputCopy, ProgramStreams, Termination};
 use tokio::sync::oneshot;
 
-use super::run_plan::RunPlan;
+use super::plan::Planned;
 use crate::error::{Repr, RuntimeError};
 use crate::redaction::RedactingWriter;
 
@@ -19,6 +20,7 @@ const RECORDED_BYTES: usize = 64 << 10;
 
 /// The streams of a run.
 pub(super) struct RunStreams {
+    stdin: Bytes,
     input: Option<InputStream>,
     recorded: Arc<Mutex<RecordedInput>>,
     stdout: Option<RedactedCopy>,
@@ -29,33 +31,37 @@ pub(super) struct RunStreams {
 type RedactedCopy = Arc<Mutex<RedactingWriter<OutputCopy>>>;
 
 impl RunStreams {
-    /// Opens the streams of a plan. All input of a program in a container is moved into the plan.
+    /// Opens the streams of a run. All input of a program in a container is read before it starts.
     ///
     /// # Errors
     /// Fails if input for a container is too long, cannot be read, or does not end within the time
     /// limit of the run.
-    pub(super) async fn open(
-        plan: &mut RunPlan,
-        wall_time: Duration,
-    ) -> Result<Self, RuntimeError> {
-        let streams = plan.options.streams.clone();
+    pub(super) async fn open(planned: &Planned, wall_time: Duration) -> Result<Self, RuntimeError> {
+        let streams = planned.options().streams.clone();
         let mut input = streams.input;
-        if !plan.uses_programs_of_host()
+        let mut stdin = planned.stdin().clone();
+        if !planned.uses_programs_of_host()
             && let Some(reader) = input.take().as_ref().and_then(InputStream::take)
         {
             let read = read_to_end(reader, wall_time).await;
-            plan.stdin = read.map_err(|source| Repr::ProgramInput { source })?;
+            stdin = read.map_err(|source| Repr::ProgramInput { source })?.into();
         }
         let redacted = |copy: OutputCopy| {
             let is_some = copy.is_some();
-            is_some.then(|| Arc::new(Mutex::new(RedactingWriter::new(plan.redactor(), copy))))
+            is_some.then(|| Arc::new(Mutex::new(RedactingWriter::new(planned.redactor(), copy))))
         };
         Ok(Self {
+            stdin,
             input,
             recorded: Arc::default(),
             stdout: redacted(streams.stdout),
             stderr: redacted(streams.stderr),
         })
+    }
+
+    /// Returns the standard input of a program whose input is no stream.
+    pub(super) fn stdin(&self) -> Bytes {
+        self.stdin.clone()
     }
 
     /// Returns the streams for the backend.

@@ -5,10 +5,12 @@ use std::sync::Arc;
 
 use skills_audit::ContentHash;
 use skills_discovery::{ContentDigest, Entry, SkillFiles};
-use skills_library::ContentDigests;
+use skills_library::{ContentDigests, Library, OpenedSkill, read_requirements};
 use skills_manifest::{Manifest, Requirements};
 
-use crate::{ExecutionOptions, HostCommand};
+use super::host_command::HostCommand;
+use super::options::ExecutionOptions;
+use crate::error::RuntimeError;
 
 /// The skill or the directory that a run belongs to.
 pub(crate) enum RunSubject {
@@ -36,6 +38,23 @@ pub(crate) struct HostSubject {
 
 /// Pseudo skill name of host commands. Its `/` is invalid in skill names.
 pub(crate) const HOST_COMMAND_NAME: &str = "commands/";
+
+impl SkillSubject {
+    /// Opens a skill, by its name or directory, with the checks of a run: it is active, and its
+    /// restrictions can be parsed.
+    pub(super) fn open(library: &Library, name: &str) -> Result<Self, RuntimeError> {
+        let catalog = library.catalog();
+        let skill = OpenedSkill::find_runnable(&catalog, name)?;
+        let manifest = skill.document.manifest().clone();
+        let requirements = read_requirements(&manifest, &skill.files);
+        Ok(Self {
+            entry: skill.entry.clone(),
+            files: Arc::new(skill.files),
+            manifest,
+            requirements,
+        })
+    }
+}
 
 impl RunSubject {
     pub(crate) fn name(&self) -> &str {

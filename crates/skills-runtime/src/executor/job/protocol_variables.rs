@@ -1,15 +1,18 @@
 //! Environment variables of a script: `SKILL_NAME`, `SKILL_DIR`, `SKILL_INPUT` and others.
 //!
-//! Granted variables are added by `run_plan`; `HOME`, `PATH` and `TMPDIR` are set by the backend.
+//! Granted variables are added with the job; `HOME`, `PATH` and `TMPDIR` are set by the backend.
 
 use std::borrow::Cow;
 
 use skills_policy::FileGrant;
-use skills_sandbox::{Job, ScriptType};
+use skills_sandbox::Job;
 
-use super::super::run_plan::RunPlan;
-use super::python_path::imports_from_top;
-use crate::{ExecutionMode, ExecutionOptions, InputProtocol, Workspace};
+use crate::executor::authorize::Authorized;
+use crate::executor::execution_mode::ExecutionMode;
+use crate::executor::input_protocol::InputProtocol;
+use crate::executor::options::{ExecutionOptions, Workspace};
+use crate::executor::plan::Planned;
+use crate::executor::request::WORKSPACE_ALIAS;
 
 /// Maximum length of `NAME=value` on Linux, with the final NUL. Longer input is passed on standard
 /// input only.
@@ -19,16 +22,12 @@ const MAX_VARIABLE_BYTES: usize = 128 * 1024 - 1;
 pub(crate) const MAX_VARIABLE_INPUT_BYTES: usize = MAX_VARIABLE_BYTES - 1 - "SKILL_INPUT=".len();
 
 /// Sets the environment variables of the input protocol.
-pub(super) fn set_protocol_env(job: Job, plan: &RunPlan, stdin: &[u8]) -> Job {
-    let RunPlan {
-        mode,
-        options,
-        workspace,
-        ..
-    } = plan;
+pub(super) fn set_protocol_env(job: Job, run: &Authorized, stdin: &[u8]) -> Job {
+    let planned = run.planned();
+    let (mode, options) = (planned.mode(), planned.options());
     let is_wasm = matches!(mode, ExecutionMode::Wasm { .. });
     let mut job = job;
-    if let Some(skill) = plan.subject.skill() {
+    if let Some(skill) = planned.skill() {
         let name = skill.entry.name().as_str();
         let directory = skill.entry.directory();
         job = job.env("SKILL_NAME", name);
@@ -39,12 +38,7 @@ pub(super) fn set_protocol_env(job: Job, plan: &RunPlan, stdin: &[u8]) -> Job {
                 directory.join("assets").to_string_lossy(),
             );
         }
-        if let ExecutionMode::Native {
-            script_path,
-            script_type: ScriptType::Python,
-        } = mode
-            && imports_from_top(&skill.files, script_path)
-        {
+        if run.checked().imports_from_top() {
             job = job.python_path(directory);
         }
         if options.input_protocol == InputProtocol::OpenSkills {
@@ -54,16 +48,16 @@ pub(super) fn set_protocol_env(job: Job, plan: &RunPlan, stdin: &[u8]) -> Job {
     }
     let is_granted =
         job.grants().files().iter().any(is_in_workspace) && !is_workspace_current_dir(options);
-    if let Some(path) = workspace.as_ref().filter(|_| is_granted) {
+    if let Some(path) = run.workspace().filter(|_| is_granted) {
         let path = if is_wasm {
             // WebAssembly sees no paths of the host.
-            "/workspace".into()
+            WORKSPACE_ALIAS.to_owned()
         } else {
             path.to_string_lossy().into_owned()
         };
         job = job.env("SKILL_WORKSPACE", path);
     }
-    let input = input_variable(plan, stdin);
+    let input = input_variable(planned, stdin);
     // `execve` would fail with a longer value.
     match input.filter(|input| input.len() <= MAX_VARIABLE_INPUT_BYTES) {
         Some(input) => job.env("SKILL_INPUT", input),
@@ -72,9 +66,9 @@ pub(super) fn set_protocol_env(job: Job, plan: &RunPlan, stdin: &[u8]) -> Job {
 }
 
 /// Returns the input of the OpenSkills protocol, also if standard input is a stream of the caller.
-fn input_variable<'a>(plan: &RunPlan, stdin: &'a [u8]) -> Option<Cow<'a, str>> {
-    let options = &plan.options;
-    if plan.has_protocol_input {
+fn input_variable<'a>(planned: &Planned, stdin: &'a [u8]) -> Option<Cow<'a, str>> {
+    let options = planned.options();
+    if planned.has_protocol_input() {
         return std::str::from_utf8(stdin).ok().map(Cow::Borrowed);
     }
     let is_stream =
@@ -84,7 +78,7 @@ fn input_variable<'a>(plan: &RunPlan, stdin: &'a [u8]) -> Option<Cow<'a, str>> {
 
 fn is_in_workspace(file: &FileGrant) -> bool {
     // With the separator, so that `/workspaces` is another directory.
-    file.guest_path() == "/workspace" || file.guest_path().starts_with("/workspace/")
+    file.guest_path() == WORKSPACE_ALIAS || file.guest_path().starts_with("/workspace/")
 }
 
 /// Returns true for a script runner in a session directory: that directory is its working

@@ -9,18 +9,18 @@ use skills_policy::Request;
 use skills_sandbox::ScriptType;
 
 use super::config::PackageConfig;
-use crate::ExecutionMode;
-use crate::executor::Executor;
-use crate::executor::run_plan::RunPlan;
+use crate::executor::execution_mode::ExecutionMode;
+use crate::executor::plan::Planned;
 use crate::executor::run_subject::SkillSubject;
+use crate::executor::services::Services;
 
 /// Declared packages that are missing, with what is needed to install them.
-pub(super) struct MissingPackages {
+pub(in crate::executor) struct MissingPackages {
     /// The declarations of the ecosystems in which something is missing.
-    pub(super) project: Project,
-    pub(super) key: EnvironmentKey,
+    pub(in crate::executor) project: Project,
+    pub(in crate::executor) key: EnvironmentKey,
     /// The missing packages, as declared.
-    pub(super) names: Vec<String>,
+    pub(in crate::executor) names: Vec<String>,
     /// The same, as permissions name them.
     permissions: Vec<String>,
 }
@@ -33,8 +33,14 @@ impl MissingPackages {
     }
 }
 
+/// A run of a program that can declare packages.
+pub(in crate::executor) struct DeclaringRun<'a> {
+    pub(in crate::executor) planned: &'a Planned,
+    pub(in crate::executor) config: &'a PackageConfig,
+}
+
 /// Returns the script that a run starts; `None` for a command, which can start any.
-pub(super) fn script_of(mode: &ExecutionMode) -> Option<&str> {
+pub(in crate::executor) fn script_of(mode: &ExecutionMode) -> Option<&str> {
     match mode {
         ExecutionMode::Native { script_path, .. } => Some(script_path),
         _ => None,
@@ -46,54 +52,51 @@ pub(super) fn text_reader(files: &SkillFiles) -> impl Fn(&str) -> Option<String>
     |path| files.read_text(path, MAX_FILE_BYTES)
 }
 
-impl Executor {
+impl<'a> DeclaringRun<'a> {
+    /// Returns a run of a program that can declare packages; `None` if none are configured.
+    pub(in crate::executor) fn new(planned: &'a Planned) -> Option<Self> {
+        let config = planned.services().config().packages.as_ref()?;
+        Some(Self { planned, config })
+    }
+
+    /// Returns the Python packages that the run has. Those of an image are none before it was asked.
+    fn python(&self) -> InstalledPython {
+        match self.planned.image() {
+            Some(image) => self.config.store.python_of_image(image).unwrap_or_default(),
+            None => installed_python(self.planned.services(), self.planned.name()),
+        }
+    }
+
     /// Returns the missing packages of a run; `None` if there are none.
-    pub(super) fn missing_packages(
-        &self,
-        plan: &RunPlan,
-        config: &PackageConfig,
-    ) -> Option<MissingPackages> {
-        if matches!(plan.mode, ExecutionMode::Wasm { .. }) {
+    pub(in crate::executor) fn missing(&self) -> Option<MissingPackages> {
+        if matches!(self.planned.mode(), ExecutionMode::Wasm { .. }) {
             return None;
         }
-        self.missing_of_script(plan, script_of(&plan.mode), config)
+        self.missing_of_script(script_of(self.planned.mode()))
     }
 
     /// Returns the environment that has the missing packages of a run: its own, or the one of all
     /// scripts of the skill.
-    pub(super) fn installed_environment(
-        &self,
-        plan: &RunPlan,
-        missing: &MissingPackages,
-        config: &PackageConfig,
-    ) -> Option<Environment> {
-        config.store.get(&missing.key).or_else(|| {
-            script_of(&plan.mode)?;
-            let of_skill = self.missing_of_script(plan, None, config)?;
+    pub(in crate::executor) fn installed(&self, missing: &MissingPackages) -> Option<Environment> {
+        let store = &self.config.store;
+        store.get(&missing.key).or_else(|| {
+            script_of(self.planned.mode())?;
+            let of_skill = self.missing_of_script(None)?;
             let is_part = missing.project.is_part_of(&of_skill.project);
-            is_part.then(|| config.store.get(&of_skill.key))?
+            is_part.then(|| store.get(&of_skill.key))?
         })
     }
 
-    /// Returns the script of a run, if it declares other packages than its skill, so that they are
-    /// installed for this script alone.
-    pub(super) fn declaring_script<'a>(&self, plan: &'a RunPlan) -> Option<&'a str> {
-        let script = script_of(&plan.mode)?;
-        self.declares_own(plan.subject.skill()?, script)
-            .then_some(script)
-    }
-
     /// Returns the scripts that declare other packages than their skill, which are missing.
-    pub(super) fn incomplete_scripts(&self, plan: &RunPlan, config: &PackageConfig) -> Vec<String> {
-        let Some(skill) = plan.subject.skill() else {
+    pub(in crate::executor) fn incomplete_scripts(&self) -> Vec<String> {
+        let Some(skill) = self.planned.skill() else {
             return Vec::new();
         };
         let lacks_packages = |script: &String| {
-            let missing = self
-                .declares_own(skill, script)
-                .then(|| self.missing_of_script(plan, Some(script), config))
+            let missing = declares_own(self.planned.services(), skill, script)
+                .then(|| self.missing_of_script(Some(script)))
                 .flatten();
-            missing.is_some_and(|missing| config.store.get(&missing.key).is_none())
+            missing.is_some_and(|missing| self.config.store.get(&missing.key).is_none())
         };
         let all = scripts(&skill.files)
             .into_iter()
@@ -101,19 +104,15 @@ impl Executor {
         all.filter(lacks_packages).collect()
     }
 
-    fn declares_own(&self, skill: &SkillSubject, script: &str) -> bool {
-        let of_script = self.declared_packages(skill, Some(script));
-        !of_script.is_part_of(&self.declared_packages(skill, None))
-    }
-
     /// Returns what decides an environment apart from the declarations: indexes, and the programs that
     /// install and use it.
-    fn key_input(&self, plan: &RunPlan, project: &Project, config: &PackageConfig) -> KeyInput {
-        let finder = self.library().finder(plan.subject.name());
-        let with_programs = |input: KeyInput, script_type, tool: &str| match &plan.image {
+    fn key_input(&self, project: &Project) -> KeyInput {
+        let (planned, config) = (self.planned, self.config);
+        let finder = planned.services().library().finder(planned.name());
+        let with_programs = |input: KeyInput, script_type, tool: &str| match planned.image() {
             Some(image) => input.value(image),
             None => input
-                .program(self.interpreter(plan, script_type).as_deref())
+                .program(planned.interpreter(script_type).as_deref())
                 .program(find_tool(finder, tool).as_deref()),
         };
         let mut input = KeyInput::default().value(config.allows_builds);
@@ -129,21 +128,16 @@ impl Executor {
     }
 
     /// Returns the missing packages of a script, or of any command of the skill.
-    fn missing_of_script(
-        &self,
-        plan: &RunPlan,
-        script: Option<&str>,
-        config: &PackageConfig,
-    ) -> Option<MissingPackages> {
-        let skill = plan.subject.skill()?;
-        let mut project = self.declared_packages(skill, script);
+    fn missing_of_script(&self, script: Option<&str>) -> Option<MissingPackages> {
+        let skill = self.planned.skill()?;
+        let mut project = declared_packages(self.planned.services(), skill, script);
         if project.is_empty() {
             return None;
         }
         let read = text_reader(&skill.files);
         let (mut names, mut permissions) = (Vec::new(), Vec::new());
         if let Some(declared) = &project.python {
-            let installed = self.python_of_run(plan, config);
+            let installed = self.python();
             let missing = installed.missing(&declared.requirements);
             names.extend(missing.iter().map(ToString::to_string));
             permissions.extend(
@@ -169,7 +163,7 @@ impl Executor {
         if names.is_empty() {
             return None;
         }
-        let input = self.key_input(plan, &project, config);
+        let input = self.key_input(&project);
         Some(MissingPackages {
             key: EnvironmentKey::new(&project, &input),
             project,
@@ -177,48 +171,68 @@ impl Executor {
             permissions,
         })
     }
+}
 
-    /// Returns what a skill declares for a script, or for any command, with what the configuration
-    /// adds.
-    pub(super) fn declared_packages(&self, skill: &SkillSubject, script: Option<&str>) -> Project {
-        let name = skill.entry.name().as_str();
-        let mut listed = self.listed_packages(name, &skill.requirements);
-        listed.extend(self.configured_packages(name));
-        Project::read(&text_reader(&skill.files), script, &listed)
-    }
+/// Returns the script of a run, if it declares other packages than its skill, so that they are
+/// installed for this script alone.
+pub(super) fn declaring_script(planned: &Planned) -> Option<&str> {
+    let script = script_of(planned.mode())?;
+    declares_own(planned.services(), planned.skill()?, script).then_some(script)
+}
 
-    /// Returns the packages that the configuration adds for a skill.
-    pub(super) fn configured_packages(&self, skill: &str) -> Vec<ListedPackage> {
-        let config = self.config().packages.as_ref();
-        let listed = config.and_then(|config| config.of_skills.get(skill));
-        listed.cloned().unwrap_or_default()
-    }
+fn declares_own(services: &Services, skill: &SkillSubject, script: &str) -> bool {
+    let of_script = declared_packages(services, skill, Some(script));
+    !of_script.is_part_of(&declared_packages(services, skill, None))
+}
 
-    /// Returns the packages that the Python of a skill has.
-    pub(super) fn installed_python(&self, skill: &str) -> InstalledPython {
-        let backends = &self.config().backends;
-        let python = backends.interpreter(skill, ScriptType::Python);
-        let installed = python.as_deref().map(InstalledPython::of_interpreter);
-        installed.unwrap_or_default()
-    }
+/// Returns what a skill declares for a script, or for any command, with what the configuration
+/// adds.
+pub(in crate::executor) fn declared_packages(
+    services: &Services,
+    skill: &SkillSubject,
+    script: Option<&str>,
+) -> Project {
+    let name = skill.entry.name().as_str();
+    let mut listed = listed_packages(services, name, &skill.requirements);
+    listed.extend(configured_packages(services, name));
+    Project::read(&text_reader(&skill.files), script, &listed)
+}
 
-    /// Returns the packages that the frontmatter lists, with those that would install a missing
-    /// program.
-    fn listed_packages(&self, skill: &str, requirements: &Requirements) -> Vec<ListedPackage> {
-        let finder = self.library().finder(skill);
-        let is_missing = |names: &[String]| !names.iter().any(|name| has_program(finder, name));
-        let of_programs = requirements
-            .programs
-            .iter()
-            .filter(|program| is_missing(&program.any_of))
-            // The entries are alternatives.
-            .filter_map(|program| {
-                program
-                    .installs
-                    .iter()
-                    .find_map(RequiredPackage::of_install)
-            });
-        let packages = requirements.packages.iter().cloned().chain(of_programs);
-        packages.map(ListedPackage::of_frontmatter).collect()
-    }
+/// Returns the packages that the configuration adds for a skill.
+pub(super) fn configured_packages(services: &Services, skill: &str) -> Vec<ListedPackage> {
+    let config = services.config().packages.as_ref();
+    let listed = config.and_then(|config| config.of_skills.get(skill));
+    listed.cloned().unwrap_or_default()
+}
+
+/// Returns the packages that the Python of a skill has.
+pub(super) fn installed_python(services: &Services, skill: &str) -> InstalledPython {
+    let backends = &services.config().backends;
+    let python = backends.interpreter(skill, ScriptType::Python);
+    let installed = python.as_deref().map(InstalledPython::of_interpreter);
+    installed.unwrap_or_default()
+}
+
+/// Returns the packages that the frontmatter lists, with those that would install a missing
+/// program.
+fn listed_packages(
+    services: &Services,
+    skill: &str,
+    requirements: &Requirements,
+) -> Vec<ListedPackage> {
+    let finder = services.library().finder(skill);
+    let is_missing = |names: &[String]| !names.iter().any(|name| has_program(finder, name));
+    let of_programs = requirements
+        .programs
+        .iter()
+        .filter(|program| is_missing(&program.any_of))
+        // The entries are alternatives.
+        .filter_map(|program| {
+            program
+                .installs
+                .iter()
+                .find_map(RequiredPackage::of_install)
+        });
+    let packages = requirements.packages.iter().cloned().chain(of_programs);
+    packages.map(ListedPackage::of_frontmatter).collect()
 }

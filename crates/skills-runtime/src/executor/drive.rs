@@ -1,0 +1,119 @@
+//! Drives runs through their stages.
+//!
+//! ```text
+//! options --> Planned --> Checked --> Authorized --> Ready --> Finished --> ExecutionArtifacts
+//!                |           ^  \--> denied
+//!             Preview        an attempt begins here
+//! ```
+//!
+//! The stages before an attempt only read. One record covers all returns from the start of the plan on:
+//! without a writable log nothing runs.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use super::artifacts::ExecutionArtifacts;
+use super::authorize::{AttemptDecision, Authorized};
+use super::check::Checked;
+use super::host_command::HostCommand;
+use super::options::ExecutionOptions;
+use super::plan::Planned;
+use super::prepare::Ready;
+use super::run_record::RunRecord;
+use super::run_subject::HOST_COMMAND_NAME;
+use super::run_use::RunUse;
+use super::services::Services;
+use crate::error::{Repr, RuntimeError};
+
+/// Runs a program of a skill, as a hook if a title is given.
+pub(super) async fn run_skill(
+    services: &Services,
+    name: &str,
+    options: ExecutionOptions,
+    hook: Option<&str>,
+) -> Result<ExecutionArtifacts, RuntimeError> {
+    let mut record = services.config().recorder.begin(name, &options.context)?;
+    let result = async {
+        let planned = Planned::of_skill(services, name, options.resolve_paths()?, hook)?;
+        // The exit code of a hook is an answer.
+        if hook.is_none() {
+            record.run_use = begin_use(&planned);
+        }
+        record.set_program(hook.unwrap_or_else(|| planned.mode().program()));
+        run_planned(planned, &mut record).await
+    };
+    let result = result.await;
+    record.close(result)
+}
+
+/// Runs a host command on a directory.
+pub(super) async fn run_command(
+    services: &Services,
+    directory: &Path,
+    command: HostCommand,
+    options: ExecutionOptions,
+) -> Result<ExecutionArtifacts, RuntimeError> {
+    let context = &options.context;
+    let mut record = services
+        .config()
+        .recorder
+        .begin(HOST_COMMAND_NAME, context)?;
+    let result = async {
+        let directory = directory
+            .canonicalize()
+            .map_err(|source| Repr::OptionalPath {
+                path: directory.to_owned(),
+                source,
+            })?;
+        let options = options.resolve_paths()?;
+        let planned = Planned::of_command(services, &directory, command, options)?;
+        record.set_program(planned.mode().program());
+        run_planned(planned, &mut record).await
+    };
+    let result = result.await;
+    record.close(result)
+}
+
+async fn run_planned(
+    planned: Planned,
+    record: &mut RunRecord,
+) -> Result<ExecutionArtifacts, RuntimeError> {
+    let manifest = planned.skill().map(|skill| &skill.manifest);
+    record.set_skill(planned.name(), None, manifest);
+    // From here on the record is redacted, whether the run is denied, fails or succeeds.
+    record.redactor = planned.redactor();
+    let checked = Arc::new(Checked::new(planned).await?);
+    attempt(checked, record).await
+}
+
+/// Authorizes and runs what was checked, and collects its results.
+async fn attempt(
+    checked: Arc<Checked>,
+    record: &mut RunRecord,
+) -> Result<ExecutionArtifacts, RuntimeError> {
+    let (skill, mode) = {
+        let planned = checked.planned();
+        (planned.name().to_owned(), planned.mode().clone())
+    };
+    match Authorized::decide(checked, record).await? {
+        AttemptDecision::Granted(authorized) => {
+            let ready = Ready::prepare(*authorized, record).await?;
+            let finished = ready.run(record).await?;
+            Ok(finished.into_artifacts(&record.redactor))
+        }
+        AttemptDecision::Denied(denial) => Ok(ExecutionArtifacts::denied(skill, mode, denial)),
+    }
+}
+
+/// Starts the record of a run in the usage ledger.
+fn begin_use(planned: &Planned) -> RunUse {
+    let usage = planned.services().library().usage();
+    planned.skill().map_or_else(RunUse::default, |skill| {
+        RunUse::new(
+            usage,
+            &skill.entry,
+            planned.mode(),
+            &planned.options().context,
+        )
+    })
+}
