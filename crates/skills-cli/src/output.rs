@@ -1,6 +1,6 @@
 //! Output of results and status lines, escaped for terminals.
 
-use std::io::{self, BufRead, BufWriter, IsTerminal, StdoutLock, Write};
+use std::io::{self, BufWriter, IsTerminal, StdoutLock, Write};
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use serde::{Serialize, Serializer};
@@ -18,15 +18,17 @@ static HAS_PRINTED_RESULT: AtomicBool = AtomicBool::new(false);
 
 /// The line on standard error between the output of a program and the messages of this command
 /// about its run.
-const END_OF_OUTPUT: &str = "--- end of program output ---";
-
-/// Maximum number of bytes of a program's output that are printed at once.
-const MAX_PIECE_BYTES: usize = 64 << 10;
+pub(crate) const END_OF_OUTPUT: &str = "--- end of program output ---";
 
 /// Returns true if a result, or a part of one, was printed to standard output. A second document
 /// would not make it complete.
 pub(crate) fn has_printed_result() -> bool {
     HAS_PRINTED_RESULT.load(Ordering::Relaxed)
+}
+
+/// Remembers that a part of a result was printed to standard output.
+pub(crate) fn set_printed_result() {
+    HAS_PRINTED_RESULT.store(true, Ordering::Relaxed);
 }
 
 /// Prints results to standard output in one format, and status lines, which are always text, to
@@ -82,42 +84,6 @@ impl Output {
         } else {
             write_stdout(bytes)
         }
-    }
-
-    /// Prints both streams of a program that has ended, each like [`bytes`](Self::bytes), and a
-    /// line after them if messages of this command follow on the same stream.
-    ///
-    /// A program can print that line too. Only what follows the last one is from this command, so
-    /// it is also printed if there are no messages.
-    pub(crate) fn program_streams(
-        self,
-        stdout: &mut dyn BufRead,
-        stderr: &mut dyn BufRead,
-    ) -> anyhow::Result<()> {
-        let mut last = None;
-        let is_shared = has_one_stream();
-        for_each_piece(stdout, &mut |piece| {
-            if is_shared {
-                last = piece.last().copied();
-            }
-            self.bytes(piece)
-        })?;
-        let is_terminal = io::stderr().is_terminal();
-        for_each_piece(stderr, &mut |piece| {
-            last = piece.last().copied();
-            // A closed standard error is ignored.
-            let _ = if is_terminal {
-                io::stderr().write_all(escape_terminal(&String::from_utf8_lossy(piece)).as_bytes())
-            } else {
-                io::stderr().write_all(piece)
-            };
-            Ok(())
-        })?;
-        if let Some(last) = last {
-            let start = if last == b'\n' { "" } else { "\n" };
-            let _ = io::stderr().write_all(format!("{start}{END_OF_OUTPUT}\n").as_bytes());
-        }
-        Ok(())
     }
 
     /// Prints one escaped line to standard error. Commands in a line of help get the options of
@@ -198,58 +164,6 @@ fn write_stdout(bytes: &[u8]) -> anyhow::Result<()> {
     ignore_broken_pipe(stdout.flush())
 }
 
-/// Reads a stream in pieces of whole lines, of which longer ones are split between characters.
-fn for_each_piece(
-    stream: &mut dyn BufRead,
-    print: &mut dyn FnMut(&[u8]) -> anyhow::Result<()>,
-) -> anyhow::Result<()> {
-    let mut piece = Vec::new();
-    loop {
-        let is_end = fill_piece(stream, &mut piece)?;
-        if piece.is_empty() {
-            return Ok(());
-        }
-        let end = if is_end {
-            piece.len()
-        } else {
-            piece_end(&piece)
-        };
-        print(&piece[..end])?;
-        piece.drain(..end);
-    }
-}
-
-/// Adds bytes up to the maximum. Returns true at the end of the stream.
-fn fill_piece(stream: &mut dyn BufRead, piece: &mut Vec<u8>) -> io::Result<bool> {
-    while piece.len() < MAX_PIECE_BYTES {
-        let available = match stream.fill_buf() {
-            Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
-            available => available?,
-        };
-        if available.is_empty() {
-            return Ok(true);
-        }
-        let length = available.len().min(MAX_PIECE_BYTES - piece.len());
-        piece.extend_from_slice(&available[..length]);
-        stream.consume(length);
-    }
-    Ok(false)
-}
-
-/// Returns the end of the last line, or of the last character of bytes without a line end.
-fn piece_end(piece: &[u8]) -> usize {
-    if let Some(at) = piece.iter().rposition(|byte| *byte == b'\n') {
-        return at + 1;
-    }
-    // A character has at most four bytes; other bytes are not UTF-8 and can be split anywhere.
-    let first = piece.len().saturating_sub(4);
-    let is_split = |at: &usize| {
-        let rest = std::str::from_utf8(&piece[*at..]);
-        rest.is_err_and(|error| error.error_len().is_none() && error.valid_up_to() == 0)
-    };
-    (first..piece.len()).find(is_split).unwrap_or(piece.len())
-}
-
 /// Ignores a reader that closed the pipe, as `head` does.
 fn ignore_broken_pipe(result: io::Result<()>) -> anyhow::Result<()> {
     match result {
@@ -278,35 +192,6 @@ fn escape_controls(json: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn pieces_are_whole_lines_and_characters() {
-        let pieces = |bytes: &[u8]| {
-            let mut pieces = Vec::new();
-            let mut stream = io::Cursor::new(bytes);
-            for_each_piece(&mut stream, &mut |piece| {
-                pieces.push(piece.to_vec());
-                Ok(())
-            })
-            .unwrap();
-            assert!(pieces.concat() == bytes);
-            pieces
-        };
-        assert_eq!(pieces(b"").len(), 0);
-        let lines = "line\n".repeat(40_000);
-        assert!(
-            pieces(lines.as_bytes())
-                .iter()
-                .all(|piece| piece.ends_with(b"\n"))
-        );
-        let long = "a".to_owned() + &"😀é".repeat(40_000);
-        assert!(
-            pieces(long.as_bytes())
-                .iter()
-                .all(|piece| std::str::from_utf8(piece).is_ok())
-        );
-        assert!(pieces(&[0xff; 200_000]).len() < 10);
-    }
 
     #[test]
     fn invisible_characters_are_escaped_in_json() {

@@ -33,6 +33,9 @@ pub(crate) fn run_until_interrupt<F: Future>(future: F) -> io::Result<Option<F::
     Ok(output)
 }
 
+/// How long a program may go on after a signal asked it to end.
+const GRACE: Duration = Duration::from_secs(2);
+
 /// How long a cancelled future may take until it is dropped. Killing a tree of processes takes much
 /// less.
 const MAX_CANCEL_TIME: Duration = Duration::from_secs(5);
@@ -45,8 +48,8 @@ pub(crate) struct Cancellable<T> {
     pub(crate) is_interrupted: bool,
 }
 
-/// Runs a future on this thread until it completes. A signal cancels the token, so that the future
-/// ends with what it has so far; a further one drops it, as do five seconds without an end.
+/// Runs a future on this thread until it completes. A signal cancels the token with a grace of two
+/// seconds, so that the future ends with what it has so far; a further one drops it, as do five seconds without an end.
 pub(crate) fn run_until_cancelled<F: Future>(
     cancellation: &CancellationToken,
     future: F,
@@ -58,7 +61,7 @@ pub(crate) fn run_until_cancelled<F: Future>(
         let mut future = std::pin::pin!(future);
         tokio::select! {
             biased;
-            () = interrupts.next() => cancellation.cancel(),
+            () = interrupts.next() => cancellation.cancel_after(GRACE),
             output = &mut future => return Cancellable {
                 output: Some(output),
                 is_interrupted: false,

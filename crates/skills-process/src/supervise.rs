@@ -9,7 +9,7 @@
 //!            +--> measure quotas -----+
 //! ```
 //!
-//! Only quotas are polled; otherwise the loop sleeps in the kernel until a pipe is ready, the
+//! Cancelled programs can have a grace: their group gets `SIGTERM` first. Only quotas are polled; otherwise the loop sleeps in the kernel until a pipe is ready, the
 //! leader ends or the deadline expires. The group is killed *before* its leader is reaped, so that
 //! its PID cannot be reused, and also after a normal exit, so that no process survives the run.
 //!
@@ -28,18 +28,21 @@ mod quota_watch;
 use std::io;
 use std::os::fd::OwnedFd;
 use std::pin::pin;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, PoisonError};
 use std::time::Duration;
 
+use nix::sys::signal::{Signal, killpg};
+use nix::unistd::Pid;
 use skills_policy::ResourceLimits;
 use skills_sandbox::{
-    CancellationToken, CapturedOutput, InputStream, OutputCopy, ProgramStreams, QuotaExceeded,
-    Termination, wait_cancelled,
+    CancellationToken, CapturedOutput, EventSender, InputStream, OutputStream, ProgramStreams,
+    QuotaExceeded, Termination, wait_cancelled,
 };
 use tokio::time::timeout;
 
 use crate::QuotaMonitor;
-use pipe::{SharedOutput, StreamEnd, capture, forward_stdin, write_stdin};
+use pipe::{OutputTarget, SharedOutput, StreamEnd, capture, forward_stdin, write_stdin};
 
 pub use group::{GroupLeader, SpawnedGroup};
 pub use leader::{Leader, LeaderStatus, Pipes, Process};
@@ -102,14 +105,24 @@ pub async fn supervise(
     let (mut leader, pipes) = process.into_parts()?;
     let stdout = SharedOutput::default();
     let stderr = SharedOutput::default();
+    let target = |stream, captured| OutputTarget {
+        stream,
+        captured,
+        events: streams.events.as_ref(),
+    };
     let mut output = pin!(read_both(
-        (pipes.stdout, &stdout, &streams.stdout),
-        (pipes.stderr, &stderr, &streams.stderr),
+        (pipes.stdout, target(OutputStream::Stdout, &stdout)),
+        (pipes.stderr, target(OutputStream::Stderr, &stderr)),
         limits
     ));
     let mut input = pin!(feed_stdin(pipes.stdin, input, streams));
     let mut deadline = pin!(tokio::time::sleep(limits.wall_time));
-    let mut cancelled = pin!(wait_cancelled(bounds.cancellation));
+    let has_signaled = AtomicBool::new(false);
+    let mut cancelled = pin!(wait_stopped(
+        bounds.cancellation,
+        leader.group(),
+        &has_signaled
+    ));
     let watch = QuotaWatch::new(
         Arc::clone(&bounds.quotas),
         Some(leader.group()),
@@ -140,18 +153,41 @@ pub async fn supervise(
     // outlive the run and its limits. The leader is reaped last, so that its PID, which names the
     // group, cannot be reused before.
     leader.kill_group();
+    streams.events.iter().for_each(EventSender::end_waiting);
     if !output_done && !matches!(stop, StopReason::OutputLimit) {
         // A pipe that an unkillable process holds open is not awaited for long; the bytes so far
         // are kept.
         let _ = timeout(DRAIN_TIMEOUT, &mut output).await;
     }
     let status = leader.reap().await.unwrap_or(LeaderStatus::Unknown);
-    let stop = check_quotas_after_exit(stop, &watch).await;
+    let stop = match stop {
+        // It ended because it was asked to.
+        StopReason::Exit if has_signaled.load(Ordering::Relaxed) => StopReason::Cancelled,
+        stop => check_quotas_after_exit(stop, &watch).await,
+    };
     Ok(SupervisedOutput {
         termination: termination(stop, status, limits),
         stdout: take_output(&stdout),
         stderr: take_output(&stderr),
     })
+}
+
+/// Waits until a cancelled program has to be killed: at once, or after the grace in which its group
+/// was asked to end.
+async fn wait_stopped(
+    cancellation: Option<&CancellationToken>,
+    group: i32,
+    has_signaled: &AtomicBool,
+) {
+    wait_cancelled(cancellation).await;
+    let Some(cancellation) = cancellation.filter(|token| !token.grace().is_zero()) else {
+        return;
+    };
+    // The group still exists: its leader was not reaped.
+    if killpg(Pid::from_raw(group), Signal::SIGTERM).is_ok() {
+        has_signaled.store(true, Ordering::Relaxed);
+        let _ = timeout(cancellation.grace(), cancellation.cancelled_at_once()).await;
+    }
 }
 
 /// Measures the quotas once more if the program exited by itself.
@@ -193,12 +229,12 @@ async fn feed_stdin(pipe: OwnedFd, input: &[u8], streams: &ProgramStreams) -> io
 
 /// Reads both streams to their ends; stops at the first exceeded output limit.
 async fn read_both(
-    (stdout, captured_stdout, stdout_copy): (OwnedFd, &SharedOutput, &OutputCopy),
-    (stderr, captured_stderr, stderr_copy): (OwnedFd, &SharedOutput, &OutputCopy),
+    (stdout, of_stdout): (OwnedFd, OutputTarget<'_>),
+    (stderr, of_stderr): (OwnedFd, OutputTarget<'_>),
     limits: &ResourceLimits,
 ) -> io::Result<StreamEnd> {
-    let mut out = pin!(capture(stdout, captured_stdout, stdout_copy, limits));
-    let mut err = pin!(capture(stderr, captured_stderr, stderr_copy, limits));
+    let mut out = pin!(capture(stdout, of_stdout, limits));
+    let mut err = pin!(capture(stderr, of_stderr, limits));
     tokio::select! {
         end = &mut out => if end? == StreamEnd::LimitExceeded { Ok(StreamEnd::LimitExceeded) } else { err.await },
         end = &mut err => if end? == StreamEnd::LimitExceeded { Ok(StreamEnd::LimitExceeded) } else { out.await },

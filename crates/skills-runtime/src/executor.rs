@@ -40,6 +40,7 @@ mod readable_skills;
 mod redacted_texts;
 mod refusals;
 mod request;
+mod run_handle;
 mod run_notes;
 mod run_record;
 mod run_streams;
@@ -81,6 +82,7 @@ pub use precompile::Precompile;
 pub(crate) use precompile::spawn_precompile;
 pub use preview::Preview;
 pub use program_detection::detect_execution_mode;
+pub use run_handle::RunHandle;
 pub(crate) use run_record::Recorder;
 pub(crate) use services::Config;
 pub use session_directory::SessionDirectory;
@@ -125,6 +127,64 @@ impl Executor {
         options: ExecutionOptions,
     ) -> Result<ExecutionArtifacts, RuntimeError> {
         self.execute_as(name, options, None).await
+    }
+
+    /// Starts a skill's program, and returns while it runs. In contrast to
+    /// [`execute`](Self::execute) all of its output comes as [events](skills_sandbox::RunEvent), it can
+    /// get input while it runs, and it can be asked to end.
+    ///
+    /// Must be called in a Tokio runtime. Everything that is checked, asked and recorded is the same.
+    ///
+    /// ```
+    /// # use std::sync::Arc;
+    /// use skills_runtime::{ExecutionOptions, InputSink, Root, RunEvent, Scope, SkillRuntime};
+    ///
+    /// # use skills_runtime::{CapturedOutput, EnforcementReport, OutputStream, Sandbox, Termination};
+    /// # use skills_sandbox::{Job, RunFuture, RunOutput};
+    /// # struct Echo;
+    /// # impl Sandbox for Echo {
+    /// #     fn name(&self) -> &'static str { "echo" }
+    /// #     fn run(&self, job: Job) -> RunFuture<'_> {
+    /// #         let mut text = String::new();
+    /// #         let streams = job.program_streams();
+    /// #         let mut input = streams.input.as_ref().and_then(|input| input.take()).unwrap();
+    /// #         let events = streams.events.clone().unwrap();
+    /// #         Box::pin(async move {
+    /// #             let read = tokio::task::spawn_blocking(move || input.read_to_string(&mut text).map(|_| text));
+    /// #             let text = read.await.unwrap().unwrap();
+    /// #             events.output(OutputStream::Stdout, text.into()).await.unwrap();
+    /// #             let exited = Termination::Exited { code: 0 };
+    /// #             let (out, err) = (CapturedOutput::default(), CapturedOutput::default());
+    /// #             Ok(RunOutput::new(exited, out, err, std::time::Duration::ZERO, EnforcementReport::new("echo")))
+    /// #         })
+    /// #     }
+    /// # }
+    /// # let directory = tempfile::tempdir()?;
+    /// # std::fs::create_dir_all(directory.path().join("greet/scripts"))?;
+    /// # std::fs::write(directory.path().join("greet/SKILL.md"), "---\nname: greet\ndescription: Says hello.\n---\nHi\n")?;
+    /// # std::fs::write(directory.path().join("greet/scripts/greet.sh"), "cat")?;
+    /// # tokio::runtime::Builder::new_current_thread().enable_time().build()?.block_on(async {
+    /// let runtime = SkillRuntime::builder()
+    ///     .root(Root::new(directory.path(), Scope::User))
+    /// #     .native_sandbox(Arc::new(Echo))
+    ///     .build();
+    /// let (input, stream) = InputSink::new();
+    /// let options = ExecutionOptions { input_stream: Some(stream), ..ExecutionOptions::default() };
+    /// let mut run = runtime.executor().start("greet", options);
+    /// input.send("Hi Ada").await?;
+    /// drop(input);
+    /// while let Some(event) = run.next_event().await {
+    ///     if let RunEvent::Output { bytes, .. } = event {
+    ///         assert_eq!(bytes, "Hi Ada");
+    ///     }
+    /// }
+    /// assert!(run.outcome().await?.exit_status.is_success());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// # })?;
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn start(&self, name: impl Into<String>, options: ExecutionOptions) -> RunHandle {
+        RunHandle::start(self.services.clone(), name.into(), options)
     }
 
     /// Runs a host command on a directory, without a skill. The
@@ -412,7 +472,7 @@ impl Executor {
         options: ExecutionOptions,
         hook: Option<&str>,
     ) -> Result<ExecutionArtifacts, RuntimeError> {
-        drive::run_skill(&self.services, name, options, hook).await
+        drive::run_skill(&self.services, name, options, hook, None).await
     }
 
     /// Previews a run, of a hook if its title is given.

@@ -52,7 +52,7 @@ pub use executor::{
     CallContext, DeclaredPackages, ExecutionArtifacts, ExecutionMode, ExecutionOptions,
     ExecutionStatus, Executor, FailureCause, HostCommand, InputFile, InputProtocol, LimitKind,
     OutputFile, OutputFiles, Precompile, Preview, ProgramFiles, ProgressReporter, RunFinding,
-    RunTarget, SessionDirectory, UnreadableSkill, Workspace, detect_execution_mode,
+    RunHandle, RunTarget, SessionDirectory, UnreadableSkill, Workspace, detect_execution_mode,
 };
 #[cfg(all(feature = "packages", unix))]
 pub use executor::{PackageConfig, PackagePlan, PackageStatus};
@@ -101,8 +101,8 @@ pub use skills_prompt::{Budget, SkillList};
 pub use skills_sandbox::SandboxErrorKind;
 pub use skills_sandbox::{
     CancellationToken, CapturedOutput, ChangedKeyLink, EnforcementReport, EnforcementStatus,
-    Evidence, InputStream, OutputCopy, Preparation, ProgramStreams, Quota, QuotaExceeded,
-    QuotaPart, Refusal, Refusals, RefusedOperation, Restriction, Sandbox, SandboxError, ScriptType,
+    Evidence, InputSink, InputStream, OutputStream, Preparation, Quota, QuotaExceeded, QuotaPart,
+    Refusal, Refusals, RefusedOperation, Restriction, RunEvent, Sandbox, SandboxError, ScriptType,
     Termination,
 };
 #[cfg(all(feature = "container", target_os = "linux"))]

@@ -1,8 +1,8 @@
 //! Removes the values of secrets from what programs write.
 
 mod encoded_text;
-mod redacting_writer;
+mod redacted_stream;
 mod redactor;
 
-pub(crate) use redacting_writer::RedactingWriter;
+pub(crate) use redacted_stream::RedactedStream;
 pub(crate) use redactor::Redactor;

@@ -12,8 +12,8 @@ use futures_util::{Stream, StreamExt};
 use skills_policy::ResourceLimits;
 use skills_process::{QuotaMonitor, QuotaWatch};
 use skills_sandbox::{
-    CancellationToken, CapturedOutput, ProgramStreams, QuotaExceeded, SandboxError, Termination,
-    wait_cancelled,
+    CancellationToken, CapturedOutput, EventSender, OutputStream, ProgramStreams, QuotaExceeded,
+    SandboxError, Termination, wait_cancelled,
 };
 use tokio::time::{sleep, timeout};
 
@@ -77,7 +77,7 @@ pub(crate) async fn run_program(
     let id = create_exec(client, container.name(), exec).await?;
     let output = start_exec(client, &id).await?;
     let mut captured = Captured {
-        copies: streams.clone(),
+        events: streams.events.clone(),
         ..Captured::default()
     };
     let stop = supervise(client, &id, output, bounds, &mut captured).await;
@@ -197,7 +197,7 @@ async fn read_to_end(
             biased;
             chunk = output.next() => match chunk {
                 Some(Ok(chunk)) => {
-                    if captured.push(chunk, limits) {
+                    if captured.push(chunk, limits).await {
                         return StopReason::OutputLimit;
                     }
                 }
@@ -230,9 +230,10 @@ async fn wait_exited(client: &Docker, id: &str, first_interval: Duration) -> Sto
 
 /// Reads what is left of the output.
 async fn drain(output: &mut Output, captured: &mut Captured, limits: &ResourceLimits) {
+    captured.events.iter().for_each(EventSender::end_waiting);
     let rest = async {
         while let Some(Ok(chunk)) = output.next().await {
-            captured.push(chunk, limits);
+            captured.push(chunk, limits).await;
         }
     };
     let _ = timeout(DRAIN_TIMEOUT, rest).await;
@@ -243,20 +244,24 @@ async fn drain(output: &mut Output, captured: &mut Captured, limits: &ResourceLi
 struct Captured {
     stdout: CapturedOutput,
     stderr: CapturedOutput,
-    copies: ProgramStreams,
+    events: Option<EventSender>,
 }
 
 impl Captured {
-    /// Adds a chunk, and returns true if a stream exceeds its limit.
-    fn push(&mut self, chunk: LogOutput, limits: &ResourceLimits) -> bool {
-        let (stream, copy) = match chunk {
-            LogOutput::StdErr { .. } => (&mut self.stderr, &self.copies.stderr),
-            _ => (&mut self.stdout, &self.copies.stdout),
+    /// Adds a chunk, and returns true if a stream exceeds its limit. The program of a container that
+    /// nobody listens to goes on: the engine holds its pipes.
+    async fn push(&mut self, chunk: LogOutput, limits: &ResourceLimits) -> bool {
+        let (captured, stream) = match chunk {
+            LogOutput::StdErr { .. } => (&mut self.stderr, OutputStream::Stderr),
+            _ => (&mut self.stdout, OutputStream::Stdout),
         };
         let chunk = chunk.into_bytes();
-        copy.push(&chunk);
-        stream.push(&chunk, limits.captured_bytes);
-        stream.total_bytes() > limits.output_limit_bytes
+        captured.push(&chunk, limits.captured_bytes);
+        let is_exceeded = captured.total_bytes() > limits.output_limit_bytes;
+        if let Some(events) = &self.events {
+            let _ = events.output(stream, chunk).await;
+        }
+        is_exceeded
     }
 }
 

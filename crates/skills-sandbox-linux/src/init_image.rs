@@ -2,7 +2,9 @@
 //!
 //! The kernel gives that process special rules: signals without a handler do not reach it, and
 //! orphans become its children. So the program of a run is its child, and the first process does
-//! nothing but reap children until that one has ended.
+//! nothing but reap children until that one has ended, and pass on `SIGTERM`: the program leads a
+//! session of its own, and its processes can lead others, which a signal to the process group of the run
+//! does not reach. A program that sends the signal itself reaches what it could reach anyway.
 //!
 //! It is a program of its own, and not a function of this library, since a child shares the memory of
 //! the host process until it executes another program. The code is position independent, uses no
@@ -30,6 +32,23 @@ std::arch::global_asm!(
     "mov eax, 157", // prctl(PR_SET_DUMPABLE, 0)
     "mov edi, 4",
     "xor esi, esi",
+    "syscall",
+    "push 0", // rt_sigaction(SIGTERM, {5, SA_RESTORER | SA_RESTART, 6, 0}, 0, 8)
+    "lea rax, [rip + 6f]",
+    "push rax",
+    "mov eax, 0x14000000",
+    "push rax",
+    "lea rax, [rip + 5f]",
+    "push rax",
+    "mov eax, 13",
+    "mov edi, 15",
+    "mov rsi, rsp",
+    "xor edx, edx",
+    "mov r10d, 8",
+    "syscall",
+    "mov eax, 14", // rt_sigprocmask(SIG_SETMASK, {}, 0, 8)
+    "mov edi, 2",
+    "lea rsi, [rsp + 24]",
     "syscall",
     "sub rsp, 16",
     "mov eax, 1", // write(1, stack, 1)
@@ -65,6 +84,15 @@ std::arch::global_asm!(
     "4:",
     "mov eax, 231",
     "syscall",
+    "5:",
+    "mov eax, 62", // kill(-1, SIGTERM), which spares the sender
+    "mov rdi, -1",
+    "mov esi, 15",
+    "syscall",
+    "ret",
+    "6:",
+    "mov eax, 15", // rt_sigreturn()
+    "syscall",
     "skills_init_end:",
     ".popsection",
 );
@@ -76,6 +104,23 @@ std::arch::global_asm!(
     "mov x8, #167", // prctl(PR_SET_DUMPABLE, 0)
     "mov x0, #4",
     "mov x1, #0",
+    "svc #0",
+    "sub sp, sp, #32", // rt_sigaction(SIGTERM, {5, SA_RESTART, 0, 0}, 0, 8)
+    "adr x0, 5f",
+    "mov x1, #0x10000000",
+    "stp x0, x1, [sp]",
+    "stp xzr, xzr, [sp, #16]",
+    "mov x8, #134",
+    "mov x0, #15",
+    "mov x1, sp",
+    "mov x2, #0",
+    "mov x3, #8",
+    "svc #0",
+    "mov x8, #135", // rt_sigprocmask(SIG_SETMASK, {}, 0, 8)
+    "mov x0, #2",
+    "add x1, sp, #24",
+    "mov x2, #0",
+    "mov x3, #8",
     "svc #0",
     "sub sp, sp, #16",
     "mov x8, #64", // write(1, stack, 1)
@@ -111,6 +156,12 @@ std::arch::global_asm!(
     "4:",
     "mov x8, #94",
     "svc #0",
+    "5:",
+    "mov x8, #129", // kill(-1, SIGTERM), which spares the sender
+    "mov x0, #-1",
+    "mov x1, #15",
+    "svc #0",
+    "ret",
     "skills_init_end:",
     ".popsection",
 );

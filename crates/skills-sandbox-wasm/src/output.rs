@@ -6,7 +6,7 @@ use std::task::{Context, Poll};
 
 use bytes::Bytes;
 use skills_policy::ResourceLimits;
-use skills_sandbox::{CapturedOutput, OutputCopy};
+use skills_sandbox::{CapturedOutput, EventSender, OutputStream as OutputStreamKind};
 use tokio::io::AsyncWrite;
 use wasmtime_wasi::async_trait;
 use wasmtime_wasi::cli::{IsTerminal, StdoutStream};
@@ -22,17 +22,21 @@ const MAX_WRITE_BYTES: usize = 64 * 1024;
 #[derive(Clone)]
 pub(crate) struct OutputSink {
     captured: Arc<Mutex<CapturedOutput>>,
-    copy: OutputCopy,
+    events: Option<(OutputStreamKind, EventSender)>,
     keep_bytes: usize,
     output_limit_bytes: u64,
     stop: Arc<StopFlag>,
 }
 
 impl OutputSink {
-    pub(crate) fn new(limits: &ResourceLimits, copy: OutputCopy, stop: Arc<StopFlag>) -> Self {
+    pub(crate) fn new(
+        limits: &ResourceLimits,
+        events: Option<(OutputStreamKind, EventSender)>,
+        stop: Arc<StopFlag>,
+    ) -> Self {
         Self {
             captured: Arc::default(),
-            copy,
+            events,
             keep_bytes: limits.captured_bytes,
             output_limit_bytes: limits.output_limit_bytes,
             stop,
@@ -49,7 +53,10 @@ impl OutputSink {
             // The program is being stopped.
             return Err(StopReason::OutputLimit);
         }
-        self.copy.push(bytes);
+        // Not awaited: the output limit of the run is the bound.
+        if let Some((stream, events)) = &self.events {
+            let _ = events.output_now(*stream, Bytes::copy_from_slice(bytes));
+        }
         captured.push(bytes, self.keep_bytes);
         if captured.total_bytes() <= self.output_limit_bytes {
             return Ok(());

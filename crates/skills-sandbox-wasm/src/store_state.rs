@@ -7,7 +7,7 @@ use std::sync::Arc;
 use skills_egress::ProxySummary;
 #[cfg(feature = "http")]
 use skills_policy::NetworkGrant;
-use skills_sandbox::{CapturedOutput, Job, OutputCopy, Refusals, SandboxError};
+use skills_sandbox::{CapturedOutput, Job, OutputStream, Refusals, SandboxError};
 use skills_store::PrivateDir;
 use wasmtime::component::ResourceTable;
 use wasmtime_wasi::p2::pipe::MemoryInputPipe;
@@ -96,11 +96,14 @@ impl StoreState {
         check_strings(job)?;
         let grants = job.grants();
         let limits = grants.limits();
-        let copies = job.program_streams();
-        let sink = |copy: &OutputCopy| OutputSink::new(limits, copy.clone(), Arc::clone(stop));
+        let events = job.program_streams().events.as_ref();
+        let sink = |stream| {
+            let events = events.map(|events| (stream, events.clone()));
+            OutputSink::new(limits, events, Arc::clone(stop))
+        };
         let streams = OutputStreams {
-            stdout: sink(&copies.stdout),
-            stderr: sink(&copies.stderr),
+            stdout: sink(OutputStream::Stdout),
+            stderr: sink(OutputStream::Stderr),
         };
         let mut wasi = WasiCtx::builder();
         wasi.stdout(streams.stdout.clone())

@@ -4,6 +4,7 @@ use std::future::Future;
 use std::pin::Pin;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll, Waker};
+use std::time::Duration;
 
 /// Stops runs from another task. Clones share one state; a cancelled token stays cancelled.
 ///
@@ -26,8 +27,20 @@ pub struct CancellationToken(Arc<Mutex<State>>);
 #[derive(Debug, Default)]
 struct State {
     is_cancelled: bool,
+    /// How long programs may go on after they were asked to end.
+    grace: Duration,
     next_id: u64,
     wakers: Vec<(u64, Waker)>,
+}
+
+impl State {
+    fn is_cancelled(&self) -> bool {
+        self.is_cancelled
+    }
+
+    fn is_cancelled_at_once(&self) -> bool {
+        self.is_cancelled && self.grace.is_zero()
+    }
 }
 
 impl CancellationToken {
@@ -40,8 +53,21 @@ impl CancellationToken {
     /// Cancels every run that has this token, and rejects every later run before it starts.
     /// Cancelling twice has no further effect.
     pub fn cancel(&self) {
+        self.cancel_after(Duration::ZERO);
+    }
+
+    /// Cancels like [`cancel`](Self::cancel), but asks programs to end first, by a signal where there
+    /// are signals, and stops them once `grace` has passed. Programs in containers and WebAssembly
+    /// are stopped at once. Another call can only shorten the grace.
+    pub fn cancel_after(&self, grace: Duration) {
         let mut state = self.lock_state();
+        let known = if state.is_cancelled {
+            state.grace
+        } else {
+            Duration::MAX
+        };
         state.is_cancelled = true;
+        state.grace = grace.min(known);
         let waiting = std::mem::take(&mut state.wakers);
         // A woken task may lock the state at once, so the lock is released first.
         drop(state);
@@ -54,10 +80,27 @@ impl CancellationToken {
         self.lock_state().is_cancelled
     }
 
+    /// Returns how long programs may go on after they were asked to end; zero before the token is
+    /// cancelled.
+    #[must_use]
+    pub fn grace(&self) -> Duration {
+        self.lock_state().grace
+    }
+
     /// Waits until the token is cancelled, which may never happen. Cancel safe.
     pub async fn cancelled(&self) {
+        self.wait(State::is_cancelled).await;
+    }
+
+    /// Waits until the token is cancelled without a grace, which may never happen. Cancel safe.
+    pub async fn cancelled_at_once(&self) {
+        self.wait(State::is_cancelled_at_once).await;
+    }
+
+    async fn wait(&self, is_over: fn(&State) -> bool) {
         WaitForCancellation {
             cancellation: self,
+            is_over,
             id: None,
         }
         .await;
@@ -79,6 +122,7 @@ pub async fn wait_cancelled(token: Option<&CancellationToken>) {
 /// A registered waiter; dropping it unregisters it.
 struct WaitForCancellation<'a> {
     cancellation: &'a CancellationToken,
+    is_over: fn(&State) -> bool,
     id: Option<u64>,
 }
 
@@ -89,7 +133,7 @@ impl Future for WaitForCancellation<'_> {
     // between.
     fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<()> {
         let mut state = self.cancellation.lock_state();
-        if state.is_cancelled {
+        if (self.is_over)(&state) {
             return Poll::Ready(());
         }
         let number = self.id.unwrap_or_else(|| {
@@ -138,6 +182,21 @@ mod tests {
         }
         cancellation.cancelled().await;
         assert!(cancellation.is_cancelled());
+    }
+
+    #[tokio::test]
+    async fn a_second_cancellation_ends_the_grace() {
+        let cancellation = CancellationToken::new();
+        let of_run = cancellation.clone();
+        let at_once = tokio::spawn(async move { of_run.cancelled_at_once().await });
+        cancellation.cancel_after(Duration::from_secs(60));
+        cancellation.cancelled().await;
+        tokio::task::yield_now().await;
+        assert!(!at_once.is_finished());
+        cancellation.cancel_after(Duration::from_secs(90));
+        assert_eq!(cancellation.grace(), Duration::from_secs(60));
+        cancellation.cancel();
+        at_once.await.unwrap();
     }
 
     #[tokio::test]

@@ -2,7 +2,8 @@
 //!
 //! ```text
 //! Job: Grants + Program + input --Sandbox::run--> RunOutput: termination, captured output, EnforcementReport
-//!                                            \--> SandboxError: nothing ran
+//!                                  |         \--> SandboxError: nothing ran
+//!                                  \--> RunEvent, as it comes
 //! ```
 //!
 //! A backend denies everything that the [`Grants`](skills_policy::Grants) of a [`Job`] do not
@@ -37,6 +38,7 @@ mod program_streams;
 mod quota;
 mod refusal;
 mod report;
+mod run_events;
 mod run_output;
 mod sandbox;
 
@@ -45,10 +47,13 @@ pub use capture::CapturedOutput;
 pub use error::{SandboxError, SandboxErrorKind};
 pub use job::{Job, Program, ScriptType};
 pub use program_environment::Environment;
-pub use program_streams::{InputStream, OutputCopy, ProgramStreams};
+pub use program_streams::{InputSink, InputStream, ProgramStreams};
 pub use quota::{Quota, QuotaExceeded, QuotaPart};
 pub use refusal::{Evidence, Refusal, Refusals, RefusedOperation};
 pub use report::{EnforcementReport, EnforcementStatus, ReportField, Restriction};
+pub use run_events::{
+    EventReceiver, EventSender, EventsClosed, OutputStream, RunEvent, run_events,
+};
 pub use run_output::{
     ChangedKeyLink, ExecutedFile, ExecutedFiles, HostConnections, PrivateHome, RunOutput,
     Termination,

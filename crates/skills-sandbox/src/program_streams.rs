@@ -1,8 +1,16 @@
 //! Streams of the caller of a run.
 
 use std::fmt;
-use std::io::{self, Read, Write};
+use std::io::{self, Read};
 use std::sync::{Arc, Mutex, PoisonError};
+
+use bytes::{Buf, Bytes};
+use tokio::sync::mpsc;
+
+use crate::EventSender;
+
+/// The number of pieces of input that wait for their reader.
+const MAX_WAITING_PIECES: usize = 16;
 
 /// Streams of the caller of a run, in addition to the bytes of a job and of its result. Default: none.
 ///
@@ -13,10 +21,10 @@ use std::sync::{Arc, Mutex, PoisonError};
 pub struct ProgramStreams {
     /// Standard input, read while the program runs.
     pub input: Option<InputStream>,
-    /// A complete copy of standard output.
-    pub stdout: OutputCopy,
-    /// A complete copy of standard error.
-    pub stderr: OutputCopy,
+    /// What gets all output while the program runs, up to the output limit of the run. A
+    /// [`CapturedOutput`](crate::CapturedOutput) keeps a limited number of bytes for messages and
+    /// models.
+    pub events: Option<EventSender>,
 }
 
 /// Input that is read while a program runs, by the first that [takes](Self::take) it.
@@ -42,68 +50,53 @@ impl fmt::Debug for InputStream {
     }
 }
 
-/// A writer that gets all bytes of an output stream, in their order, up to the output limit of the
-/// run. Default: no writer.
-///
-/// [`CapturedOutput`](crate::CapturedOutput) keeps a limited number of bytes for messages and
-/// models; this is for a caller that wants all of them.
-#[derive(Clone, Default)]
-pub struct OutputCopy(Option<Arc<Mutex<dyn Write + Send>>>);
+/// The other end of an [`InputStream`]: what is sent here is read by the program. Dropping it ends the
+/// stream.
+#[derive(Debug)]
+pub struct InputSink(mpsc::Sender<Bytes>);
 
-impl OutputCopy {
-    /// Creates a copy. After an error the writer gets no more bytes of that chunk; it must remember
-    /// by itself that it failed.
-    pub fn new(writer: impl Write + Send + 'static) -> Self {
-        Self(Some(Arc::new(Mutex::new(writer))))
-    }
-
-    /// Returns true if there is a writer.
+impl InputSink {
+    /// Creates a sink and the stream that reads from it. At most 16 sent pieces wait to be read.
     #[must_use]
-    pub fn is_some(&self) -> bool {
-        self.0.is_some()
+    pub fn new() -> (Self, InputStream) {
+        let (sender, pieces) = mpsc::channel(MAX_WAITING_PIECES);
+        let reader = SinkReader {
+            pieces,
+            rest: Bytes::new(),
+        };
+        (Self(sender), InputStream::new(reader))
     }
 
-    /// Writes a chunk. Errors are ignored: a program does not fail because its caller cannot keep
-    /// its output.
-    pub fn push(&self, chunk: &[u8]) {
-        let _ = self.write_chunk(chunk);
-    }
-
-    fn write_chunk(&self, chunk: &[u8]) -> io::Result<()> {
-        match &self.0 {
-            Some(writer) => writer
-                .lock()
-                .unwrap_or_else(PoisonError::into_inner)
-                .write_all(chunk),
-            None => Ok(()),
-        }
+    /// Sends bytes to the program, once there is room for them.
+    ///
+    /// # Errors
+    /// Fails if nobody will read them: the program ended, or closed its standard input.
+    pub async fn send(&self, bytes: impl Into<Bytes>) -> io::Result<()> {
+        let sent = self.0.send(bytes.into()).await;
+        sent.map_err(|_| io::ErrorKind::BrokenPipe.into())
     }
 }
 
-impl Write for OutputCopy {
-    fn write(&mut self, chunk: &[u8]) -> io::Result<usize> {
-        self.write_chunk(chunk)?;
-        Ok(chunk.len())
-    }
-
-    fn flush(&mut self) -> io::Result<()> {
-        match &self.0 {
-            Some(writer) => writer
-                .lock()
-                .unwrap_or_else(PoisonError::into_inner)
-                .flush(),
-            None => Ok(()),
-        }
-    }
+/// Reads what a sink was sent, on a thread without a runtime.
+struct SinkReader {
+    pieces: mpsc::Receiver<Bytes>,
+    rest: Bytes,
 }
 
-impl fmt::Debug for OutputCopy {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(
-            f,
-            "OutputCopy({})",
-            if self.is_some() { "writer" } else { "none" }
-        )
+impl Read for SinkReader {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        // An empty piece is not the end of the stream.
+        while self.rest.is_empty() {
+            match self.pieces.blocking_recv() {
+                Some(piece) => self.rest = piece,
+                None => return Ok(0),
+            }
+        }
+        let length = buffer.len().min(self.rest.len());
+        self.rest
+            .split_to(length)
+            .copy_to_slice(&mut buffer[..length]);
+        Ok(length)
     }
 }
 
@@ -112,22 +105,33 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_copy_gets_all_chunks_in_order() {
-        let (mut reader, writer) = io::pipe().unwrap();
-        let mut copy = OutputCopy::new(writer);
-        copy.push(b"one ");
-        copy.clone().write_all(b"two").unwrap();
-        copy.flush().unwrap();
-        drop(copy);
-        let mut text = String::new();
-        reader.read_to_string(&mut text).unwrap();
-        assert_eq!(text, "one two");
-    }
-
-    #[test]
     fn an_input_stream_is_taken_once() {
         let stream = InputStream::new(io::empty());
         assert!(stream.clone().take().is_some());
         assert!(stream.take().is_none());
+    }
+
+    #[tokio::test]
+    #[expect(
+        clippy::disallowed_methods,
+        reason = "a test may panic without a thread"
+    )]
+    async fn a_stream_ends_with_its_sink_and_a_sink_with_its_stream() {
+        let (sink, stream) = InputSink::new();
+        let reader = tokio::task::spawn_blocking(move || {
+            let mut text = String::new();
+            let mut reader = stream.take().unwrap();
+            reader.read_to_string(&mut text).map(|_| text)
+        });
+        for piece in ["one ", "", "two"] {
+            sink.send(piece).await.unwrap();
+        }
+        drop(sink);
+        assert_eq!(reader.await.unwrap().unwrap(), "one two");
+
+        let (sink, stream) = InputSink::new();
+        drop(stream);
+        let error = sink.send("nobody reads it").await.unwrap_err();
+        assert_eq!(error.kind(), io::ErrorKind::BrokenPipe);
     }
 }

@@ -1,13 +1,15 @@
 //! `skills run NAME`: runs a skill's script or WebAssembly module in a sandbox.
 
-mod caller_streams;
+mod caller_input;
 mod denial_hints;
 mod hooks;
+mod live_output;
 mod output_files;
 mod report;
 
 use std::path::{Path, PathBuf};
 
+use anyhow::Context as _;
 use clap::Args;
 use skills_runtime::{
     Builder, CallContext, CancellationToken, ErrorKind, ExecutionArtifacts, ExecutionMode,
@@ -15,8 +17,9 @@ use skills_runtime::{
 };
 use skills_tools::HookMode;
 
-use self::caller_streams::CallerStreams;
+use self::caller_input::CallerInput;
 use self::hooks::{HookedRun, RunHooks};
+use self::live_output::LiveOutput;
 use self::output_files::{KEEP_HELP, create_output_dir, loses_files, write_output_files};
 use super::policy::print_preview;
 use crate::approver::ApprovalArgs;
@@ -112,7 +115,8 @@ impl Run {
                 return print_preview(&preview, output);
             }
         }
-        let streams = self.connect_streams(&runtime, &mut options, output)?;
+        let input = self.connect_input(&mut options);
+        let live = connect_output(&mut options, output)?;
         // Creates the output directory first, so that a failure shows before the run.
         let output_dir = self.output.as_deref().map(create_output_dir).transpose()?;
         options.context = self
@@ -129,11 +133,15 @@ impl Run {
             options.context = call;
             progress
         };
-        let run = hooks::run(&runtime, &name, options, hooks);
+        let run = hooks::run(&runtime, &name, options, hooks, live.as_ref());
         let Cancellable {
             output: result,
             is_interrupted,
         } = signals::run_until_cancelled(&cancellation, run)?;
+        if let Some(live) = live {
+            live.finish()
+                .context("cannot print all output of the program")?;
+        }
         let result = result.transpose();
         // Output is printed even if the audit record could not be written.
         if let Err(error) = &result
@@ -141,7 +149,7 @@ impl Run {
             // A JSON document contains either a result or an error, and here it is the error.
             && !output.is_json()
         {
-            self.print_result(unrecorded, &streams, &self.remedies(context)?, output)?;
+            self.print_result(unrecorded, &self.remedies(context)?, output);
         }
         let result = match result {
             // The signal also ends hooks and the setup of packages, which then fail or block the run.
@@ -159,8 +167,12 @@ impl Run {
                 artifacts,
                 objection,
             }) => {
-                let exit =
-                    self.save_and_report(&artifacts, &streams, output_dir.as_deref(), context)?;
+                let exit = self.save_and_report(
+                    &artifacts,
+                    input.as_ref(),
+                    output_dir.as_deref(),
+                    context,
+                )?;
                 if is_interrupted {
                     return Ok(Exit::Interrupted);
                 }
@@ -173,27 +185,15 @@ impl Run {
         }
     }
 
-    /// Connects the program to the streams of this command. Standard input is that of the command,
-    /// unless an option or a terminal is its source; a terminal is for approvals.
-    fn connect_streams(
-        &self,
-        runtime: &SkillRuntime,
-        options: &mut ExecutionOptions,
-        output: Output,
-    ) -> anyhow::Result<CallerStreams> {
-        let mut streams = CallerStreams::default();
-        if self.what.input_source().is_none() {
-            streams.connect_input();
+    /// Connects the program to the standard input of this command, unless an option is its source. A
+    /// terminal is for approvals.
+    fn connect_input(&self, options: &mut ExecutionOptions) -> Option<CallerInput> {
+        if self.what.input_source().is_some() {
+            return None;
         }
-        if output.is_json() {
-            // The policy limits it (`output-kib`).
-            options.captured_bytes = Some(usize::MAX);
-        } else {
-            streams.spool_output(runtime.executor().scratch_directory())?;
-            options.output_limit_bytes = Some(u64::MAX);
-        }
-        options.streams = streams.program_streams();
-        Ok(streams)
+        let input = CallerInput::default();
+        options.input_stream = Some(input.stream());
+        Some(input)
     }
 
     /// Returns the hooks around the run, if they are enabled.
@@ -348,7 +348,7 @@ impl Run {
     fn save_and_report(
         &self,
         artifacts: &ExecutionArtifacts,
-        streams: &CallerStreams,
+        input: Option<&CallerInput>,
         output_dir: Option<&Path>,
         context: &Context,
     ) -> anyhow::Result<Exit> {
@@ -359,10 +359,10 @@ impl Run {
             let explanation = self.explain(artifacts, &self.remedies(context)?);
             output.print_json(&report::to_json(artifacts, &explanation, &not_saved))?;
         } else {
-            self.print_result(artifacts, streams, &self.remedies(context)?, output)?;
+            self.print_result(artifacts, &self.remedies(context)?, output);
         }
         let is_cut = output.is_json() && report::report_cut_streams(artifacts, output);
-        let has_input_error = streams.report_input_error(output);
+        let has_input_error = input.is_some_and(|input| input.report_error(output));
         for error in &not_saved {
             output.status(&format!("error: {error}"));
         }
@@ -436,4 +436,18 @@ fn read_input_file(path: &Path) -> anyhow::Result<InputFile> {
         // Copied before the run, so that the program gets no access to the file itself.
         content: input::read_bytes(path, input::MAX_BYTES)?,
     })
+}
+
+/// Returns what prints the output of the program while it runs; `None` if a document contains it.
+fn connect_output(
+    options: &mut ExecutionOptions,
+    output: Output,
+) -> anyhow::Result<Option<LiveOutput>> {
+    if output.is_json() {
+        // The policy limits it (`output-kib`).
+        options.captured_bytes = Some(usize::MAX);
+        return Ok(None);
+    }
+    options.output_limit_bytes = Some(u64::MAX);
+    Ok(Some(LiveOutput::start()?))
 }

@@ -44,6 +44,8 @@ mod install_packages;
 mod install_signatures;
 mod interpreters;
 mod json_errors;
+#[cfg(target_os = "linux")]
+mod live_output;
 mod lookup;
 #[cfg(feature = "mcp")]
 mod mcp;

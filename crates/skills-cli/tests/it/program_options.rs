@@ -278,6 +278,12 @@ fn modules_run_by_the_tool_for_scripts() {
 fn on_terminal(fixture: &Fixture, answer: &str) -> String {
     use std::io::Read;
     let pty = nix::pty::openpty(None, None).unwrap();
+    // The answers would be shown between the words of the program.
+    let mut modes = nix::sys::termios::tcgetattr(&pty.slave).unwrap();
+    modes
+        .local_flags
+        .remove(nix::sys::termios::LocalFlags::ECHO);
+    nix::sys::termios::tcsetattr(&pty.slave, nix::sys::termios::SetArg::TCSANOW, &modes).unwrap();
     let side = || Stdio::from(pty.slave.try_clone().unwrap());
     let scratch = fixture.path().join("scratch");
     std::fs::create_dir_all(&scratch).unwrap();

@@ -5,8 +5,9 @@ use std::io::{self, Read};
 use std::os::fd::OwnedFd;
 use std::sync::{Mutex, PoisonError};
 
+use bytes::Bytes;
 use skills_policy::ResourceLimits;
-use skills_sandbox::{CapturedOutput, OutputCopy};
+use skills_sandbox::{CapturedOutput, EventSender, EventsClosed, OutputStream};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::unix::pipe::{Receiver, Sender};
 
@@ -23,11 +24,29 @@ pub(super) enum StreamEnd {
     LimitExceeded,
 }
 
-/// Reads a pipe to its end; stops early if more bytes than the output limit arrive.
+/// Where the bytes of an output stream go.
+pub(super) struct OutputTarget<'a> {
+    pub(super) stream: OutputStream,
+    pub(super) captured: &'a SharedOutput,
+    pub(super) events: Option<&'a EventSender>,
+}
+
+impl OutputTarget<'_> {
+    async fn send(&self, bytes: &[u8]) -> Result<(), EventsClosed> {
+        let Some(events) = self.events else {
+            return Ok(());
+        };
+        events
+            .output(self.stream, Bytes::copy_from_slice(bytes))
+            .await
+    }
+}
+
+/// Reads a pipe to its end; stops early if more bytes than the output limit arrive. If nobody receives
+/// the events of the run any more, the pipe is closed, so that the next write of the program fails.
 pub(super) async fn capture(
     pipe: OwnedFd,
-    into: &SharedOutput,
-    copy: &OutputCopy,
+    target: OutputTarget<'_>,
     limits: &ResourceLimits,
 ) -> io::Result<StreamEnd> {
     let mut pipe = Receiver::from_owned_fd(pipe)?;
@@ -37,11 +56,20 @@ pub(super) async fn capture(
         if length == 0 {
             return Ok(StreamEnd::Eof);
         }
-        copy.push(&chunk[..length]);
-        let mut captured = into.lock().unwrap_or_else(PoisonError::into_inner);
+        // Kept first: it is complete even if the reader of the events is stopped.
+        let total = {
+            let mut captured = target
+                .captured
+                .lock()
+                .unwrap_or_else(PoisonError::into_inner);
+            captured.push(&chunk[..length], limits.captured_bytes);
+            captured.total_bytes()
+        };
+        if target.send(&chunk[..length]).await.is_err() {
+            return Ok(StreamEnd::Eof);
+        }
         // Counted after it was kept, so that the output up to the limit is not lost.
-        captured.push(&chunk[..length], limits.captured_bytes);
-        if captured.total_bytes() > limits.output_limit_bytes {
+        if total > limits.output_limit_bytes {
             return Ok(StreamEnd::LimitExceeded);
         }
     }

@@ -5,11 +5,12 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
+use nix::sys::signal::Signal;
 use skills_policy::ResourceLimits;
 use skills_process::{Bounds, QuotaMonitor, SpawnedGroup, SupervisedOutput, supervise};
 use skills_sandbox::{
-    CancellationToken, InputStream, OutputCopy, ProgramStreams, Quota, QuotaExceeded, QuotaPart,
-    Termination,
+    CancellationToken, InputStream, OutputStream, ProgramStreams, Quota, QuotaExceeded, QuotaPart,
+    RunEvent, Termination, run_events,
 };
 use tokio::process::Command;
 
@@ -267,21 +268,6 @@ async fn deleted_files_that_are_still_open_count() {
     assert_eq!(ending, over);
 }
 
-/// A writer into bytes that a test can read.
-#[derive(Clone, Default)]
-struct Written(Arc<std::sync::Mutex<Vec<u8>>>);
-
-impl std::io::Write for Written {
-    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
-        self.0.lock().unwrap().extend_from_slice(bytes);
-        Ok(bytes.len())
-    }
-
-    fn flush(&mut self) -> std::io::Result<()> {
-        Ok(())
-    }
-}
-
 #[tokio::test]
 async fn streams_of_the_caller_carry_all_bytes() {
     let mut limits = ResourceLimits::default();
@@ -292,16 +278,100 @@ async fn streams_of_the_caller_carry_all_bytes() {
         cancellation: None,
     };
     let bytes: Vec<u8> = (0..=255).cycle().take(3 << 20).collect();
-    let written = Written::default();
+    let (events, mut receiver) = run_events();
     let mut streams = ProgramStreams::default();
     streams.input = Some(InputStream::new(std::io::Cursor::new(bytes.clone())));
-    streams.stdout = OutputCopy::new(written.clone());
+    streams.events = Some(events);
+    let reader = tokio::spawn(async move {
+        let mut written = Vec::new();
+        while let Some(RunEvent::Output { stream, bytes }) = receiver.next().await {
+            assert_eq!(stream, OutputStream::Stdout);
+            written.extend_from_slice(&bytes);
+        }
+        written
+    });
     let ended = supervise(shell("cat"), b"ignored", &streams, &bounds)
         .await
         .unwrap();
+    drop(streams);
     assert_eq!(ended.termination, Termination::Exited { code: 0 });
-    assert!(*written.0.lock().unwrap() == bytes);
+    assert!(reader.await.unwrap() == bytes);
     assert_eq!(ended.stdout.total_bytes(), bytes.len() as u64);
+}
+
+/// What is left in the pipe when the program ends is not lost, and nothing waits for a reader then.
+#[tokio::test]
+async fn a_reader_that_comes_late_gets_all_output() {
+    let mut limits = ResourceLimits::default();
+    limits.wall_time = LONG;
+    let bounds = Bounds {
+        limits: &limits,
+        quotas: quotas(&[]),
+        cancellation: None,
+    };
+    let (events, mut receiver) = run_events();
+    let mut streams = ProgramStreams::default();
+    streams.events = Some(events);
+    // As much as waits without a reader, and a full pipe.
+    let script = "head -c 1100000 /dev/zero";
+    let ended = supervise(shell(script), b"", &streams, &bounds);
+    let ended = ended.await.unwrap();
+    drop(streams);
+    assert_eq!(ended.termination, Termination::Exited { code: 0 });
+    let mut length = 0;
+    while let Some(RunEvent::Output { bytes, .. }) = receiver.next().await {
+        length += bytes.len();
+    }
+    assert_eq!(length, 1_100_000);
+}
+
+#[tokio::test]
+async fn a_program_whose_output_nobody_reads_is_told() {
+    let mut limits = ResourceLimits::default();
+    limits.wall_time = LONG;
+    let bounds = Bounds {
+        limits: &limits,
+        quotas: quotas(&[]),
+        cancellation: None,
+    };
+    let (events, receiver) = run_events();
+    drop(receiver);
+    let mut streams = ProgramStreams::default();
+    streams.events = Some(events);
+    let ended = supervise(shell("exec yes"), b"", &streams, &bounds);
+    let ended = ended.await.unwrap();
+    let signal = Signal::SIGPIPE as i32;
+    assert_eq!(ended.termination, Termination::Signaled { signal });
+}
+
+#[tokio::test]
+async fn a_cancelled_program_may_end_by_itself_within_its_grace() {
+    let mut limits = ResourceLimits::default();
+    limits.wall_time = LONG;
+    for (trap, grace, expected) in [
+        ("echo cleaned; exit 0", LONG, "ready\ncleaned\n"),
+        ("", Duration::from_millis(50), "ready\n"),
+    ] {
+        let cancellation = CancellationToken::new();
+        let bounds = Bounds {
+            limits: &limits,
+            quotas: quotas(&[]),
+            cancellation: Some(&cancellation),
+        };
+        let (events, mut receiver) = run_events();
+        let mut streams = ProgramStreams::default();
+        streams.events = Some(events);
+        let script = format!("trap '{trap}' TERM; echo ready; while :; do sleep 0.01; done");
+        let canceller = async {
+            receiver.next().await;
+            cancellation.cancel_after(grace);
+        };
+        let (ended, ()) =
+            tokio::join!(supervise(shell(&script), b"", &streams, &bounds), canceller);
+        let ended = ended.unwrap();
+        assert_eq!(ended.termination, Termination::Cancelled);
+        assert_eq!(ended.stdout.text(), expected);
+    }
 }
 
 /// An agent leaves the standard input of the command open for as long as it lives.

@@ -12,6 +12,8 @@
 use std::path::Path;
 use std::sync::Arc;
 
+use skills_sandbox::EventSender;
+
 use super::artifacts::ExecutionArtifacts;
 use super::authorize::{AttemptDecision, Authorized};
 use super::check::Checked;
@@ -19,6 +21,7 @@ use super::host_command::HostCommand;
 use super::options::ExecutionOptions;
 use super::plan::Planned;
 use super::prepare::Ready;
+use super::run_handle::RunEvents;
 use super::run_record::RunRecord;
 use super::run_subject::HOST_COMMAND_NAME;
 use super::run_use::RunUse;
@@ -31,6 +34,7 @@ pub(super) async fn run_skill(
     name: &str,
     options: ExecutionOptions,
     hook: Option<&str>,
+    events: Option<RunEvents>,
 ) -> Result<ExecutionArtifacts, RuntimeError> {
     let mut record = services.config().recorder.begin(name, &options.context)?;
     let result = async {
@@ -40,7 +44,7 @@ pub(super) async fn run_skill(
             record.run_use = begin_use(&planned);
         }
         record.set_program(hook.unwrap_or_else(|| planned.mode().program()));
-        run_planned(planned, &mut record).await
+        run_planned(planned, events, &mut record).await
     };
     let result = result.await;
     record.close(result)
@@ -68,7 +72,7 @@ pub(super) async fn run_command(
         let options = options.resolve_paths()?;
         let planned = Planned::of_command(services, &directory, command, options)?;
         record.set_program(planned.mode().program());
-        run_planned(planned, &mut record).await
+        run_planned(planned, None, &mut record).await
     };
     let result = result.await;
     record.close(result)
@@ -76,19 +80,22 @@ pub(super) async fn run_command(
 
 async fn run_planned(
     planned: Planned,
+    events: Option<RunEvents>,
     record: &mut RunRecord,
 ) -> Result<ExecutionArtifacts, RuntimeError> {
     let manifest = planned.skill().map(|skill| &skill.manifest);
     record.set_skill(planned.name(), None, manifest);
     // From here on the record is redacted, whether the run is denied, fails or succeeds.
     record.redactor = planned.redactor();
+    let events = events.map(|events| events.of_run(planned.redactor()));
     let checked = Arc::new(Checked::new(planned).await?);
-    attempt(checked, record).await
+    attempt(checked, events, record).await
 }
 
 /// Authorizes and runs what was checked, and collects its results.
 async fn attempt(
     checked: Arc<Checked>,
+    events: Option<EventSender>,
     record: &mut RunRecord,
 ) -> Result<ExecutionArtifacts, RuntimeError> {
     let (skill, mode) = {
@@ -97,7 +104,7 @@ async fn attempt(
     };
     match Authorized::decide(checked, record).await? {
         AttemptDecision::Granted(authorized) => {
-            let ready = Ready::prepare(*authorized, record).await?;
+            let ready = Ready::prepare(*authorized, events, record).await?;
             let finished = ready.run(record).await?;
             Ok(finished.into_artifacts(&record.redactor))
         }

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 use skills_policy::{Access, Capability, HostPattern, ResourceLimits, SandboxChoice, Secret};
-use skills_sandbox::ProgramStreams;
+use skills_sandbox::InputStream;
 
 use crate::error::{Repr, RuntimeError};
 use crate::{CallContext, HostCommand, InputProtocol, SessionDirectory};
@@ -93,11 +93,11 @@ pub struct ExecutionOptions {
     pub input_protocol: InputProtocol,
     /// Standard input, instead of what the input protocol passes. Default: none.
     pub stdin: Option<Vec<u8>>,
-    /// Streams of the caller. An input stream replaces the JSON that the input protocol passes on
-    /// standard input, but not `SKILL_INPUT`; WebAssembly ignores it, and for a container all of it
-    /// is read before the program starts, at most 16 MiB. Values of secrets are redacted in copies of
-    /// the output. Default: none.
-    pub streams: ProgramStreams,
+    /// Input that is read while the program runs, such as that of an [`InputSink`](crate::InputSink).
+    /// It replaces the JSON that the input protocol passes on standard input, but not `SKILL_INPUT`;
+    /// WebAssembly ignores it, and for a container all of it is read before the program starts, at
+    /// most 16 MiB. Default: none.
+    pub input_stream: Option<InputStream>,
     /// Number of bytes that are kept of each output stream, a quarter of them from the end. `None`
     /// means the default. Limited by the policy.
     pub captured_bytes: Option<usize>,
@@ -231,7 +231,7 @@ impl Default for ExecutionOptions {
             path_aliases: Vec::new(),
             input_protocol: InputProtocol::default(),
             stdin: None,
-            streams: ProgramStreams::default(),
+            input_stream: None,
             captured_bytes: None,
             output_limit_bytes: None,
             env: BTreeMap::new(),

@@ -309,7 +309,7 @@ fn without_installable(_services: &Services, requirements: &Requirements) -> Req
 /// Removes an input stream from the options of a WebAssembly program, which gets its input as JSON.
 fn without_unused_stream(mode: &ExecutionMode, options: &mut ExecutionOptions) {
     if matches!(mode, ExecutionMode::Wasm { .. }) || options.stdin.is_some() {
-        options.streams.input = None;
+        options.input_stream = None;
     }
 }
 
@@ -317,12 +317,12 @@ fn without_unused_stream(mode: &ExecutionMode, options: &mut ExecutionOptions) {
 fn has_protocol_input(options: &ExecutionOptions) -> bool {
     options.input_protocol == InputProtocol::OpenSkills
         && options.stdin.is_none()
-        && options.streams.input.is_none()
+        && options.input_stream.is_none()
 }
 
 /// Moves the standard input of the program out of the options, since it can be large.
 fn take_stdin(options: &mut ExecutionOptions) -> Bytes {
-    if options.streams.input.is_some() {
+    if options.input_stream.is_some() {
         return Bytes::new();
     }
     let is_protocol = has_protocol_input(options);

@@ -3,7 +3,7 @@
 
 use skills_audit::ContentHash;
 use skills_policy::Grants;
-use skills_sandbox::{Job, RunOutput};
+use skills_sandbox::{EventSender, Job, RunEvent};
 use tokio::sync::OwnedSemaphorePermit;
 
 use super::authorize::Authorized;
@@ -24,6 +24,7 @@ pub(crate) struct Ready {
     authorized: Authorized,
     job: Job,
     streams: RunStreams,
+    events: Option<EventSender>,
     /// What the caller should know, one line each.
     notes: Vec<String>,
     created: CreatedFiles,
@@ -34,6 +35,7 @@ impl Ready {
     /// Installs packages, waits for a permit, and verifies that paths and content are unchanged.
     pub(super) async fn prepare(
         mut authorized: Authorized,
+        events: Option<EventSender>,
         record: &mut RunRecord,
     ) -> Result<Self, RuntimeError> {
         authorized.install_packages().await?;
@@ -53,7 +55,10 @@ impl Ready {
         let planned = authorized.planned();
         let streams = RunStreams::open(planned, grants.limits().wall_time).await?;
         let job = build_job(&authorized, streams.stdin())?;
-        let job = authorized.packages().add_to(job).streams(streams.for_job());
+        let job = authorized
+            .packages()
+            .add_to(job)
+            .streams(streams.for_job(events.as_ref()));
         let user_home = services.config().user_home.as_deref();
         let job = user_home.into_iter().fold(job, Job::user_home);
         let uncovered =
@@ -70,6 +75,7 @@ impl Ready {
             authorized,
             job,
             streams,
+            events,
             notes,
             created,
             permit,
@@ -82,12 +88,19 @@ impl Ready {
             authorized,
             job,
             streams,
+            events,
             notes,
             created,
             permit,
         } = self;
-        let output: RunOutput = authorized.checked().sandbox().run(job).await?;
-        streams.finish(&output.termination);
+        let send = |event| {
+            // A caller that does not listen gets the same with the result.
+            let _ = events.as_ref().map(|events| events.send(event));
+        };
+        notes.iter().cloned().map(RunEvent::Notice).for_each(send);
+        send(RunEvent::Started);
+        let output = authorized.checked().sandbox().run(job).await?;
+        send(RunEvent::Finished(output.termination.clone()));
         let input = streams.input_hash();
         record.update(|event| event.input = input.or(event.input.take()));
         record.record_connections(&output);

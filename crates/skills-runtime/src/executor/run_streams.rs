@@ -1,4 +1,4 @@
-//! Connects the streams of a caller to a run: input is recorded, copies of output are redacted.
+//! Connects the input of a caller to a run, and records it.
 
 use std::io::{self, Read};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -6,12 +6,11 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use skills_audit::ContentHash;
-use skills_sandbox::{InputStream, OutputCopy, ProgramStreams, Termination};
+use skills_sandbox::{EventSender, InputStream, ProgramStreams};
 use tokio::sync::oneshot;
 
 use super::plan::Planned;
 use crate::error::{Repr, RuntimeError};
-use crate::redaction::RedactingWriter;
 
 /// Maximum number of bytes that are read before a program in a container starts.
 const MAX_CONTAINER_INPUT_BYTES: u64 = 16 << 20;
@@ -23,12 +22,7 @@ pub(super) struct RunStreams {
     stdin: Bytes,
     input: Option<InputStream>,
     recorded: Arc<Mutex<RecordedInput>>,
-    stdout: Option<RedactedCopy>,
-    stderr: Option<RedactedCopy>,
 }
-
-/// A copy with a writer that is finished after the run.
-type RedactedCopy = Arc<Mutex<RedactingWriter<OutputCopy>>>;
 
 impl RunStreams {
     /// Opens the streams of a run. All input of a program in a container is read before it starts.
@@ -37,8 +31,7 @@ impl RunStreams {
     /// Fails if input for a container is too long, cannot be read, or does not end within the time
     /// limit of the run.
     pub(super) async fn open(planned: &Planned, wall_time: Duration) -> Result<Self, RuntimeError> {
-        let streams = planned.options().streams.clone();
-        let mut input = streams.input;
+        let mut input = planned.options().input_stream.clone();
         let mut stdin = planned.stdin().clone();
         if !planned.uses_programs_of_host()
             && let Some(reader) = input.take().as_ref().and_then(InputStream::take)
@@ -46,16 +39,10 @@ impl RunStreams {
             let read = read_to_end(reader, wall_time).await;
             stdin = read.map_err(|source| Repr::ProgramInput { source })?.into();
         }
-        let redacted = |copy: OutputCopy| {
-            let is_some = copy.is_some();
-            is_some.then(|| Arc::new(Mutex::new(RedactingWriter::new(planned.redactor(), copy))))
-        };
         Ok(Self {
             stdin,
             input,
             recorded: Arc::default(),
-            stdout: redacted(streams.stdout),
-            stderr: redacted(streams.stderr),
         })
     }
 
@@ -64,8 +51,8 @@ impl RunStreams {
         self.stdin.clone()
     }
 
-    /// Returns the streams for the backend.
-    pub(super) fn for_job(&self) -> ProgramStreams {
+    /// Returns the streams for the backend, which sends the output to `events`.
+    pub(super) fn for_job(&self, events: Option<&EventSender>) -> ProgramStreams {
         let mut streams = ProgramStreams::default();
         streams.input = self
             .input
@@ -77,20 +64,8 @@ impl RunStreams {
                     recorded: Arc::clone(&self.recorded),
                 })
             });
-        streams.stdout = shared(self.stdout.as_ref());
-        streams.stderr = shared(self.stderr.as_ref());
+        streams.events = events.cloned();
         streams
-    }
-
-    /// Writes what the copies still keep back.
-    pub(super) fn finish(&self, termination: &Termination) {
-        // A program that was stopped may have been about to write the rest of a secret.
-        let is_complete = matches!(termination, Termination::Exited { .. });
-        for copy in self.stdout.iter().chain(&self.stderr) {
-            let mut writer = copy.lock().unwrap_or_else(PoisonError::into_inner);
-            // The owner of the writer knows that it failed.
-            let _ = writer.finish(is_complete);
-        }
     }
 
     /// Returns size and hash of the input that was read; `None` without an input stream.
@@ -98,25 +73,6 @@ impl RunStreams {
         self.input.as_ref()?;
         let recorded = self.recorded.lock().unwrap_or_else(PoisonError::into_inner);
         Some(ContentHash::from_prefix(&recorded.first, recorded.bytes))
-    }
-}
-
-/// Returns a copy that writes through a shared writer.
-fn shared(copy: Option<&RedactedCopy>) -> OutputCopy {
-    let writer = copy.map(|copy| SharedWriter(Arc::clone(copy)));
-    writer.map_or_else(OutputCopy::default, OutputCopy::new)
-}
-
-struct SharedWriter(RedactedCopy);
-
-impl io::Write for SharedWriter {
-    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        let mut writer = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        writer.write(bytes)
-    }
-
-    fn flush(&mut self) -> io::Result<()> {
-        Ok(())
     }
 }
 

@@ -461,12 +461,10 @@ mod tests {
             let text = format!("<{encoded}>");
             let redacted = redactor.redact_text(&text);
             proptest::prop_assert_eq!(&redacted, "<[redacted KEY]>", "{}", text);
-            let mut streamed = Vec::new();
-            let mut writer = crate::redaction::RedactingWriter::new(redactor, &mut streamed);
-            for part in text.as_bytes().chunks(chunk) {
-                std::io::Write::write_all(&mut writer, part).unwrap();
-            }
-            writer.finish(true).unwrap();
+            let mut stream = crate::redaction::RedactedStream::new(redactor);
+            let parts = text.as_bytes().chunks(chunk);
+            let mut streamed: Vec<u8> = parts.flat_map(|part| stream.push(part)).collect();
+            streamed.extend(stream.end(true));
             proptest::prop_assert_eq!(String::from_utf8_lossy(&streamed), redacted);
         }
     }

@@ -7,7 +7,7 @@ use serde::Serialize;
 use serde_json::{Value, json};
 use skills_library::OpenedSkill;
 use skills_manifest::{Hook, HookAction, HookEvent};
-use skills_sandbox::{ProgramStreams, Termination};
+use skills_sandbox::Termination;
 
 use crate::error::RuntimeError;
 use crate::{ExecutionArtifacts, ExecutionOptions, ExecutionStatus, Executor};
@@ -165,8 +165,8 @@ async fn run_hook(
         }
     };
     options.input = event.to_json();
-    // The streams of the caller are those of the program, not of its hooks.
-    options.streams = ProgramStreams::default();
+    // The input of the caller is that of the program, not of its hooks.
+    options.input_stream = None;
     match executor
         .execute_as(name, options, Some(&title(hook, &text)))
         .await

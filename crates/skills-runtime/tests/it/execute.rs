@@ -1,11 +1,16 @@
 //! Tests of `execute_skill` with a sandbox that records its jobs.
 
+use std::sync::Arc;
+use std::time::Duration;
+
 use insta::assert_snapshot;
 use serde_json::{Value, json};
 use skills_runtime::policy::{NewContentPolicy, RuleSource};
 use skills_runtime::{
-    Capability, ExecutionOptions, ExecutionStatus, Policy, Termination, Workspace,
+    ApprovalResponse, Capability, CapturedOutput, EnforcementReport, ExecutionOptions,
+    ExecutionStatus, OutputStream, Policy, RunEvent, Sandbox, Termination, Workspace,
 };
+use skills_sandbox::{Job, RunFuture, RunOutput};
 
 use crate::fixture::Fixture;
 use crate::fixture::OptionsExt as _;
@@ -254,4 +259,105 @@ async fn long_input_is_passed_on_standard_input_only() {
             "{length}"
         );
     }
+}
+
+/// A sandbox whose program writes a secret in two pieces, and ends when it is asked to.
+struct Leaky;
+
+impl Sandbox for Leaky {
+    fn name(&self) -> &'static str {
+        "leaky"
+    }
+
+    fn run(&self, job: Job) -> RunFuture<'_> {
+        Box::pin(async move {
+            let events = job.program_streams().events.clone().unwrap();
+            for piece in ["key hunter2", "-hunter2 end hunt"] {
+                let sent = events.output(OutputStream::Stdout, piece.into()).await;
+                sent.unwrap();
+            }
+            let cancellation = job.cancellation_token().unwrap();
+            cancellation.cancelled().await;
+            assert_eq!(cancellation.grace(), Duration::from_secs(7));
+            Ok(RunOutput::new(
+                Termination::Cancelled,
+                CapturedOutput::default(),
+                CapturedOutput::default(),
+                Duration::ZERO,
+                EnforcementReport::new("leaky"),
+            ))
+        })
+    }
+}
+
+/// A sandbox whose program never ends, and that tells when its run is dropped.
+struct Endless(tokio::sync::mpsc::UnboundedSender<()>);
+
+struct TellsDrop(tokio::sync::mpsc::UnboundedSender<()>);
+
+impl Drop for TellsDrop {
+    fn drop(&mut self) {
+        let _ = self.0.send(());
+    }
+}
+
+impl Sandbox for Endless {
+    fn name(&self) -> &'static str {
+        "endless"
+    }
+
+    fn run(&self, _job: Job) -> RunFuture<'_> {
+        let guard = TellsDrop(self.0.clone());
+        Box::pin(async move {
+            std::future::pending::<()>().await;
+            drop(guard);
+            unreachable!("it never ends")
+        })
+    }
+}
+
+#[tokio::test]
+async fn events_are_complete_and_redacted() {
+    let fixture = Fixture::new();
+    fixture.skill("one", "").script("one", "main.py", "");
+    let runtime = fixture.builder().native_sandbox(Arc::new(Leaky)).build();
+    let mut options = ExecutionOptions::default().env("KEY", "hunter2-hunter2");
+    options.context = options
+        .context
+        .approver(Arc::new(ApprovalResponse::AllowOnce));
+    let mut run = runtime.executor().start("one", options);
+    let mut shown = String::new();
+    while let Some(event) = run.next_event().await {
+        match event {
+            RunEvent::Started => shown += "started: ",
+            RunEvent::Output { stream, bytes } => {
+                assert_eq!(stream, OutputStream::Stdout);
+                shown += std::str::from_utf8(&bytes).unwrap();
+                run.cancel(Duration::from_secs(7));
+            }
+            RunEvent::Finished(termination) => shown += &format!(" ({termination})"),
+            event => panic!("{event:?}"),
+        }
+    }
+    // The program was stopped, perhaps in the middle of the value.
+    assert_eq!(
+        shown,
+        "started: key [redacted KEY] end [redacted KEY] (cancelled)"
+    );
+    let artifacts = run.outcome().await.unwrap();
+    assert!(!artifacts.exit_status.is_success());
+}
+
+#[tokio::test]
+async fn a_dropped_handle_ends_its_run() {
+    let fixture = Fixture::new();
+    fixture.skill("one", "").script("one", "main.py", "");
+    let (dropped, mut of_test) = tokio::sync::mpsc::unbounded_channel();
+    let endless = Arc::new(Endless(dropped));
+    let runtime = fixture.builder().native_sandbox(endless).build();
+    let executor = runtime.executor();
+    let mut run = executor.start("one", ExecutionOptions::default());
+    assert_eq!(run.next_event().await, Some(RunEvent::Started));
+    drop(run);
+    of_test.recv().await.unwrap();
 }

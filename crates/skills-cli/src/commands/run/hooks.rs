@@ -3,9 +3,10 @@
 use serde_json::{Value, json};
 use skills_runtime::{
     AgentEvent, ErrorKind, ExecutionArtifacts, ExecutionOptions, ExecutionStatus, HookDecision,
-    HookOptions, HookReport, RuntimeError, SkillRuntime, Workspace, shell_quote,
+    HookOptions, HookReport, RunEvent, RuntimeError, SkillRuntime, Workspace, shell_quote,
 };
 
+use super::live_output::LiveOutput;
 use crate::exit::Exit;
 use crate::output::Output;
 use crate::shell::shell_word;
@@ -86,6 +87,7 @@ pub(super) async fn run(
     name: &str,
     options: ExecutionOptions,
     hooks: Option<RunHooks>,
+    live: Option<&LiveOutput>,
 ) -> Result<HookedRun, RuntimeError> {
     if let Some(hooks) = &hooks {
         let report = hooks.before(runtime, name).await?;
@@ -97,7 +99,7 @@ pub(super) async fn run(
             return Ok(HookedRun::Blocked { reason, is_denied });
         }
     }
-    let artifacts = runtime.execute_skill(name, options).await?;
+    let artifacts = run_program(runtime, name, options, live).await?;
     let objection = match &hooks {
         Some(hooks) if artifacts.exit_status.is_success() => {
             match hooks.after(runtime, name, &artifacts).await {
@@ -113,6 +115,27 @@ pub(super) async fn run(
         artifacts: Box::new(artifacts),
         objection,
     })
+}
+
+/// Runs the program, and prints its output as it comes.
+async fn run_program(
+    runtime: &SkillRuntime,
+    name: &str,
+    options: ExecutionOptions,
+    live: Option<&LiveOutput>,
+) -> Result<ExecutionArtifacts, RuntimeError> {
+    let Some(live) = live else {
+        return runtime.execute_skill(name, options).await;
+    };
+    let mut run = runtime.executor().start(name, options);
+    while let Some(event) = run.next_event().await {
+        if let RunEvent::Output { stream, bytes } = event
+            && !live.print(stream, bytes).await
+        {
+            run.close_output(stream);
+        }
+    }
+    run.outcome().await
 }
 
 /// Prints that a hook objects to the result of the run.

@@ -5,22 +5,19 @@ use skills_runtime::{CapturedOutput, ExecutionArtifacts, ExecutionStatus, Refusa
 use skills_tools::{Remedy, RunExplanation};
 
 use super::Run;
-use super::caller_streams::CallerStreams;
 use super::denial_hints::denial_hints;
 use crate::output::{Output, line};
 use crate::remedies::RemedyDescriptions;
 use crate::suggested_command::complete_commands;
 
 impl Run {
-    /// Prints the output of the program to standard output, and everything else to standard error.
+    /// Prints everything but the output of the program, which was printed while it ran.
     pub(super) fn print_result(
         &self,
         artifacts: &ExecutionArtifacts,
-        streams: &CallerStreams,
         remedies: &RemedyDescriptions,
         output: Output,
-    ) -> anyhow::Result<()> {
-        streams.print(output)?;
+    ) {
         self.print_status(artifacts, output);
         print_files(artifacts, output);
         let explanation = self.explain(artifacts, remedies);
@@ -44,7 +41,6 @@ impl Run {
         if self.verbose || self.explain {
             print_explanation(artifacts, output);
         }
-        Ok(())
     }
 
     /// Explains the result, with the options of this command.

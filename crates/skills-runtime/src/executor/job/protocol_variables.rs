@@ -72,7 +72,7 @@ fn input_variable<'a>(planned: &Planned, stdin: &'a [u8]) -> Option<Cow<'a, str>
         return std::str::from_utf8(stdin).ok().map(Cow::Borrowed);
     }
     let is_stream =
-        options.streams.input.is_some() && options.input_protocol == InputProtocol::OpenSkills;
+        options.input_stream.is_some() && options.input_protocol == InputProtocol::OpenSkills;
     is_stream.then(|| Cow::Owned(options.input.to_string()))
 }
 
