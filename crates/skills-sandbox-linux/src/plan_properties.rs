@@ -138,8 +138,11 @@ impl Model {
             );
         }
         let is_host = outer_mount.is_some_and(|node| matches!(node, Node::Bind { .. }));
-        let has_parent =
-            parent == Path::new("/") || self.0.contains_key(parent) || is_host && parent.exists();
+        // Other processes may have removed theirs meanwhile.
+        let is_shared = SHARED.iter().any(|shared| path.starts_with(shared));
+        let has_parent = parent == Path::new("/")
+            || self.0.contains_key(parent)
+            || is_host && (parent.exists() || is_shared);
         prop_assert!(has_parent, "{path:?} has no parent");
         let node = self.created_node(operation, &path, outer_mount)?;
         // Creating a directory that exists has no effect.
