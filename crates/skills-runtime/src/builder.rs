@@ -12,8 +12,10 @@ use skills_policy::{ApprovalStore, Approver, PermissionManager, Policy, SandboxC
 use skills_prompt::ListingModes;
 use skills_sandbox::Sandbox;
 
-use crate::executor::{Backends, Config, CopyDirectories, Recorder, WasmConfig, spawn_precompile};
 use crate::{Executor, Library, OnMissing, Precompile, Secrets, SkillRuntime};
+use skills_executor::{
+    Backends, CopyDirectories, ExecutorConfig, Recorder, WasmConfig, spawn_precompile,
+};
 
 /// Configures and creates a [`SkillRuntime`].
 ///
@@ -370,7 +372,7 @@ impl Builder {
                 on_new_catalog: precompile_at_discovery(self.precompile, &backends),
             },
         );
-        let config = Config {
+        let config = ExecutorConfig {
             backends,
             secrets: self.secrets,
             digests,

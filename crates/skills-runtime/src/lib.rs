@@ -34,10 +34,7 @@
 mod approval_prompt;
 mod approval_store;
 mod builder;
-mod error;
-mod executor;
 mod key_links;
-mod redaction;
 mod runtime;
 mod sanitize;
 mod session;
@@ -47,15 +44,6 @@ pub use approval_prompt::{
 };
 pub use approval_store::FileApprovalStore;
 pub use builder::Builder;
-pub use error::{ErrorKind, RuntimeError};
-pub use executor::{
-    CallContext, DeclaredPackages, ExecutionArtifacts, ExecutionMode, ExecutionOptions,
-    ExecutionStatus, Executor, FailureCause, HostCommand, InputFile, InputProtocol, LimitKind,
-    OutputFile, OutputFiles, Precompile, Preview, ProgramFiles, ProgressReporter, RunFinding,
-    RunHandle, RunTarget, SessionDirectory, UnreadableSkill, Workspace, detect_execution_mode,
-};
-#[cfg(all(feature = "packages", unix))]
-pub use executor::{PackageConfig, PackagePlan, PackageStatus};
 pub use key_links::{holds_key_by_content, is_link_of_keys};
 pub use runtime::SkillRuntime;
 pub use sanitize::{escape_line, escape_terminal};
@@ -72,6 +60,15 @@ pub use skills_deps as deps;
 /// Discovery of skills.
 pub use skills_discovery as discovery;
 pub use skills_discovery::{Catalog, Entry, Root, Scope};
+pub use skills_executor::{
+    CallContext, DeclaredPackages, ErrorKind, ExecutionArtifacts, ExecutionMode, ExecutionOptions,
+    ExecutionStatus, Executor, FailureCause, HostCommand, InputFile, InputProtocol, LimitKind,
+    OutputFile, OutputFiles, Precompile, Preview, ProgramFiles, ProgressReporter, RunFinding,
+    RunHandle, RunTarget, RuntimeError, SessionDirectory, UnreadableSkill, Workspace,
+    detect_execution_mode,
+};
+#[cfg(all(feature = "packages", unix))]
+pub use skills_executor::{PackageConfig, PackagePlan, PackageStatus};
 /// The ledger of how skills are used.
 pub use skills_ledger as ledger;
 pub use skills_library::{

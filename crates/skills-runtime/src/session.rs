@@ -12,7 +12,7 @@ use skills_library::OpenedSkill;
 use skills_manifest::ContextMode;
 use skills_policy::Approver;
 
-use crate::{ExecutionArtifacts, ExecutionOptions, Executor, RuntimeError};
+use crate::{CallContext, ExecutionArtifacts, ExecutionOptions, Executor, RuntimeError};
 
 pub(crate) use hooks::run_hooks;
 pub use hooks::{AgentEvent, HookDecision, HookOptions, HookPreview, HookReport, HookRun};
@@ -229,8 +229,7 @@ impl SkillSession {
         &mut self,
         mut options: ExecutionOptions,
     ) -> Result<ExecutionArtifacts, RuntimeError> {
-        let context = &mut options.context;
-        context.approver = context.approver.take().or_else(|| self.approver.clone());
+        options.context = options.context.default_approver(self.approver.clone());
         let artifacts = self.executor.execute(&self.directory, options).await?;
         self.last_output = artifacts.output.clone();
         self.record(SessionEvent::Run {
@@ -279,7 +278,7 @@ impl SkillSession {
     async fn run_hooks(&self, event: &AgentEvent) -> Result<HookReport, RuntimeError> {
         // By directory, which stays unambiguous if a skill of the same name is added.
         let mut options = HookOptions::default();
-        options.execution.context.approver = self.approver.clone();
+        options.execution.context = CallContext::default().default_approver(self.approver.clone());
         run_hooks(&self.executor, &self.directory, event, &options).await
     }
 

@@ -63,7 +63,8 @@ const CRATES: &[(&str, usize, &[&str])] = &[
     ("skills-ledger", 2_250, &["skills-store"]),
     ("skills-build", 2_280, &["skills-store"]),
     ("skills-policy", 8_150, &["skills-clients"]),
-    ("skills-sandbox", 2_700, &["skills-policy"]),
+    // Events of runs, and the grace of a cancellation.
+    ("skills-sandbox", 2_850, &["skills-policy"]),
     (
         "skills-sandbox-conformance",
         2_700,
@@ -80,9 +81,10 @@ const CRATES: &[(&str, usize, &[&str])] = &[
             "skills-store",
         ],
     ),
+    // The grace of a cancellation.
     (
         "skills-process",
-        5_500,
+        5_550,
         &["skills-policy", "skills-sandbox", "skills-threads"],
     ),
     // The table of addresses, which was a crate.
@@ -100,9 +102,10 @@ const CRATES: &[(&str, usize, &[&str])] = &[
             "skills-threads",
         ],
     ),
+    // The first process passes a signal on.
     (
         "skills-sandbox-linux",
-        9_300,
+        9_350,
         &[
             "skills-egress",
             "skills-policy",
@@ -155,9 +158,32 @@ const CRATES: &[(&str, usize, &[&str])] = &[
         ],
     ),
     (
-        "skills-runtime",
-        12_150,
+        "skills-executor",
+        10_300,
         &[
+            "skills-audit",
+            "skills-deps",
+            "skills-discovery",
+            "skills-ledger",
+            "skills-library",
+            "skills-manifest",
+            "skills-packages",
+            "skills-policy",
+            "skills-process",
+            "skills-prompt",
+            "skills-sandbox",
+            "skills-sandbox-linux",
+            "skills-sandbox-seatbelt",
+            "skills-sandbox-wasm",
+            "skills-store",
+            "skills-threads",
+        ],
+    ),
+    (
+        "skills-runtime",
+        2_500,
+        &[
+            "skills-executor",
             "skills-library",
             "skills-manifest",
             "skills-discovery",
@@ -165,7 +191,6 @@ const CRATES: &[(&str, usize, &[&str])] = &[
             "skills-search",
             "skills-audit",
             "skills-ledger",
-            "skills-store",
             "skills-packages",
             "skills-policy",
             "skills-process",
@@ -173,9 +198,8 @@ const CRATES: &[(&str, usize, &[&str])] = &[
             "skills-sandbox",
             "skills-sandbox-container",
             "skills-sandbox-wasm",
+            // In tests.
             "skills-sandbox-linux",
-            "skills-sandbox-seatbelt",
-            "skills-threads",
         ],
     ),
     (
@@ -189,9 +213,10 @@ const CRATES: &[(&str, usize, &[&str])] = &[
         7_260,
         &["skills-store", "skills-tools", "skills-threads"],
     ),
+    // Output is printed while a program runs.
     (
         "skills-cli",
-        19_450,
+        19_500,
         &[
             "skills-build",
             "skills-client-config",

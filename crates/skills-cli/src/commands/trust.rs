@@ -94,7 +94,7 @@ impl Trust {
         let mut options = HookOptions::default();
         options.execution = self.what.options(context)?;
         let previews = || {
-            let previews = runtime.executor().preview_hooks(name, &options);
+            let previews = runtime.preview_hooks(name, &options);
             previews.map_err(|error| lookup::explain_error(runtime, name, error))
         };
         let hooks = previews()?;
@@ -149,7 +149,7 @@ impl Trust {
             require_confirmation("Approve this hook permanently? [y/N]", &declined, output)?;
         }
         // Fails if the skill or its request changed since it was shown.
-        let authorization = runtime.executor().approve_hook(name, hook, request)?;
+        let authorization = runtime.approve_hook(name, hook, request)?;
         let granted = format!("approved hook `{command}`");
         report_hook(hook, &authorization, &granted, output)
     }

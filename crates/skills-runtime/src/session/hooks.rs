@@ -9,8 +9,7 @@ use skills_library::OpenedSkill;
 use skills_manifest::{Hook, HookAction, HookEvent};
 use skills_sandbox::Termination;
 
-use crate::error::RuntimeError;
-use crate::{ExecutionArtifacts, ExecutionOptions, ExecutionStatus, Executor};
+use crate::{ExecutionArtifacts, ExecutionOptions, ExecutionStatus, Executor, RuntimeError};
 
 pub use approval::HookPreview;
 
@@ -159,7 +158,7 @@ async fn run_hook(
         // Every attempt is recorded, also one that never reaches the policy.
         Err(reason) => {
             let text: String = text.chars().take(MAX_COMMAND_BYTES).collect();
-            let error = executor.record_rejection(name, &title(hook, &text), reason);
+            let error = executor.record_rejected_hook(name, &title(hook, &text), reason);
             let reason = error.map_or_else(|| reason.to_owned(), |error| error.to_string());
             return failed_run(text, reason, event);
         }
@@ -168,7 +167,7 @@ async fn run_hook(
     // The input of the caller is that of the program, not of its hooks.
     options.input_stream = None;
     match executor
-        .execute_as(name, options, Some(&title(hook, &text)))
+        .execute_hook(name, options, &title(hook, &text))
         .await
     {
         Ok(artifacts) => {
@@ -259,6 +258,7 @@ fn read_decision(artifacts: &ExecutionArtifacts, event: &AgentEvent) -> HookDeci
         ExecutionStatus::Failed { termination } => {
             event.on_failure(format!("the hook failed: {termination}"))
         }
+        _ => event.on_failure("the hook failed".to_owned()),
     }
 }
 

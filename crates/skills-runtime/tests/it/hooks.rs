@@ -243,8 +243,7 @@ async fn hooks_can_be_approved_before_an_event() {
     let store = FileApprovalStore::new(fixture.path("approvals.json"));
     let runtime = fixture.recording().approval_store(Arc::new(store)).build();
     let previews = || {
-        let executor = runtime.executor();
-        executor
+        runtime
             .preview_hooks("guard", &HookOptions::default())
             .unwrap()
     };
@@ -270,10 +269,7 @@ async fn hooks_can_be_approved_before_an_event() {
         let hook = &previews()[approved];
         if let Ok(preview) = &hook.preview {
             let request = preview.approval_request.as_ref().unwrap();
-            let _ = runtime
-                .executor()
-                .approve_hook("guard", hook, request)
-                .unwrap();
+            let _ = runtime.approve_hook("guard", hook, request).unwrap();
         }
     }
     assert_eq!(runs, [0, 1, 2]);

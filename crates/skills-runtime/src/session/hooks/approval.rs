@@ -3,11 +3,10 @@
 use skills_policy::{ApprovalRequest, Authorization};
 
 use super::{HookOptions, command_text, declared_hooks, hook_options, title};
-use crate::error::RuntimeError;
-use crate::{ExecutionOptions, Executor, Preview};
+use crate::{ExecutionOptions, Preview, RuntimeError, SkillRuntime};
 
 /// A hook of a skill and what it would be granted. Pass it to
-/// [`approve_hook`](Executor::approve_hook) to store a permanent approval.
+/// [`approve_hook`](SkillRuntime::approve_hook) to store a permanent approval.
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct HookPreview {
@@ -18,19 +17,19 @@ pub struct HookPreview {
     options: ExecutionOptions,
 }
 
-impl Executor {
+impl SkillRuntime {
     /// Previews the hooks of a skill, in the order of their declaration, without asking an approver
     /// or running anything. Hooks with the same event and command are listed once.
     ///
     /// # Errors
-    /// Same as [`SkillRuntime::run_hooks`](crate::SkillRuntime::run_hooks).
+    /// Same as [`run_hooks`](Self::run_hooks).
     pub fn preview_hooks(
         &self,
         name: &str,
         options: &HookOptions,
     ) -> Result<Vec<HookPreview>, RuntimeError> {
         let mut previews: Vec<HookPreview> = Vec::new();
-        for hook in declared_hooks(self, name)? {
+        for hook in declared_hooks(self.executor(), name)? {
             let title = title(&hook, &command_text(&hook));
             if previews.iter().any(|known| known.hook == title) {
                 continue;
@@ -38,7 +37,8 @@ impl Executor {
             let prepared = hook_options(&hook, &options.execution);
             let preview = match &prepared {
                 Ok(prepared) => self
-                    .preview_as(name, prepared, Some(&title))
+                    .executor()
+                    .preview_hook(name, prepared, &title)
                     .map_err(|error| error.to_string()),
                 Err(reason) => Err((*reason).to_owned()),
             };
@@ -52,17 +52,18 @@ impl Executor {
     }
 
     /// Stores a permanent approval of a hook for exactly the request that was shown; see
-    /// [`approve`](Self::approve). The requests of the other hooks change with it, so preview them
+    /// [`Executor::approve`](crate::Executor::approve). The requests of the other hooks change with it, so preview them
     /// again.
     ///
     /// # Errors
-    /// Same as [`approve`](Self::approve).
+    /// Same as [`Executor::approve`](crate::Executor::approve).
     pub fn approve_hook(
         &self,
         name: &str,
         hook: &HookPreview,
         shown: &ApprovalRequest,
     ) -> Result<Authorization, RuntimeError> {
-        self.approve_as(name, &hook.options, Some(&hook.hook), shown)
+        self.executor()
+            .approve_hook(name, &hook.options, &hook.hook, shown)
     }
 }

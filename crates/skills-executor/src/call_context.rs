@@ -1,0 +1,101 @@
+//! The caller of a run: session, cancellation and approver.
+
+use std::fmt;
+use std::sync::Arc;
+
+use skills_policy::Approver;
+use skills_sandbox::CancellationToken;
+
+/// Identifies the caller of a run or a tool, and how the call can be cancelled or approved.
+///
+/// By default, the session is that of the host application, nothing cancels the call, and the
+/// approver of the runtime answers approval requests. The context is cheap to clone and can be
+/// reused for several calls.
+#[derive(Clone, Default)]
+#[must_use]
+pub struct CallContext {
+    pub(crate) session: Option<String>,
+    pub(crate) cancellation: Option<CancellationToken>,
+    pub(crate) approver: Option<Arc<dyn Approver>>,
+    pub(crate) client: Option<(String, String)>,
+    pub(crate) principal: Option<String>,
+    pub(crate) progress: Option<ProgressReporter>,
+}
+
+/// Gets each phase of a long operation when it begins, as one phrase, and `None` when the last one
+/// has ended, before anything else happens, such as a question.
+pub type ProgressReporter = Arc<dyn Fn(Option<&str>) + Send + Sync>;
+
+impl CallContext {
+    /// Sets the session that the call belongs to.
+    ///
+    /// Approvals for a session apply only to it, until they are
+    /// [cleared](crate::Executor::clear_session_approvals). Tools additionally keep a private
+    /// directory for each session. A server with several users must use a separate session id for
+    /// each of them.
+    pub fn session(mut self, session: impl Into<String>) -> Self {
+        self.session = Some(session.into());
+        self
+    }
+
+    /// Sets a token that stops the call. A run that is cancelled ends as
+    /// [cancelled](skills_sandbox::Termination::Cancelled), with its output until then.
+    pub fn cancellation(mut self, cancellation: CancellationToken) -> Self {
+        self.cancellation = Some(cancellation);
+        self
+    }
+
+    /// Sets the approver, which replaces the approver of the runtime. The call waits for its answer
+    /// at most as long as the approval timeout of the runtime.
+    pub fn approver(mut self, approver: Arc<dyn Approver>) -> Self {
+        self.approver = Some(approver);
+        self
+    }
+
+    /// Sets the approver, unless the call has one.
+    pub fn default_approver(mut self, approver: Option<Arc<dyn Approver>>) -> Self {
+        self.approver = self.approver.or(approver);
+        self
+    }
+
+    /// Removes the approver of the call. That of the runtime, if there is one, is asked instead.
+    pub fn without_approver(mut self) -> Self {
+        self.approver = None;
+        self
+    }
+
+    /// Sets the name and the version of the client program, as it calls itself. Only audit records
+    /// contain them.
+    pub fn client(mut self, name: impl Into<String>, version: impl Into<String>) -> Self {
+        self.client = Some((name.into(), version.into()));
+        self
+    }
+
+    /// Sets the authenticated identity of the caller. Only audit records contain it.
+    pub fn principal(mut self, principal: impl Into<String>) -> Self {
+        self.principal = Some(principal.into());
+        self
+    }
+
+    /// Sets what gets the phases of a call that takes long, such as the setup of packages.
+    pub fn progress(mut self, progress: ProgressReporter) -> Self {
+        self.progress = Some(progress);
+        self
+    }
+
+    /// Returns the session, if one is set.
+    #[must_use]
+    pub fn session_id(&self) -> Option<&str> {
+        self.session.as_deref()
+    }
+}
+
+impl fmt::Debug for CallContext {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("CallContext")
+            .field("session", &self.session)
+            .field("client", &self.client)
+            .field("principal", &self.principal)
+            .finish_non_exhaustive()
+    }
+}

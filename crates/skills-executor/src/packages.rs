@@ -1,0 +1,222 @@
+//! Packages that skills declare: what is missing, what would be installed, and the environment of a
+//! run.
+//!
+//! ```text
+//! declared --present--> the run starts at once
+//!     \--installed before--> the run gets the environment
+//!     \--missing--> planned, requested as permissions, installed after the authorization
+//! ```
+//!
+//! Where neither rules nor an approver can allow them, the run starts without them: many scripts need
+//! a package only for a part of what they do.
+
+mod advice;
+mod config;
+mod declared;
+mod setup;
+
+use std::sync::Arc;
+
+use skills_deps::{Environment, Plan, SetupErrorKind};
+use skills_policy::{Authorization, Decision, Evaluation, Permission, PermissionDecision, Request};
+use skills_sandbox::{Job, ScriptType};
+
+use crate::error::RuntimeError;
+use crate::plan::Planned;
+
+pub(crate) use advice::{mentioned_packages_of, with_package_advice};
+pub use config::PackageConfig;
+use declared::declaring_script;
+pub(crate) use declared::{DeclaringRun, MissingPackages, declared_packages, script_of};
+
+/// The packages of a run.
+#[derive(Clone, Default)]
+pub(crate) struct RunPackages {
+    /// The installed environment.
+    environment: Option<Environment>,
+    /// What has to be installed once the run is authorized.
+    pending: Option<Arc<(MissingPackages, Plan)>>,
+    /// Missing packages that the run goes on without, and why.
+    note: Option<String>,
+}
+
+impl RunPackages {
+    fn without(missing: &MissingPackages, reason: &str) -> Self {
+        let names = missing.names.join(", ");
+        Self {
+            note: Some(format!("missing packages: {names}: {reason}")),
+            ..Self::default()
+        }
+    }
+
+    /// Adds the packages to a job.
+    pub(crate) fn add_to(&self, job: Job) -> Job {
+        let Some(environment) = &self.environment else {
+            return job;
+        };
+        let job = environment.python().into_iter().fold(job, |job, python| {
+            job.interpreter(ScriptType::Python, python)
+        });
+        environment
+            .node_modules()
+            .into_iter()
+            .fold(job, Job::node_modules)
+    }
+
+    /// Returns why the run goes on without missing packages, as a note.
+    pub(crate) fn note(&self) -> Option<&str> {
+        self.note.as_deref()
+    }
+
+    /// Returns the Python of the environment, if it has one.
+    pub(crate) fn python(&self) -> Option<std::path::PathBuf> {
+        self.environment.as_ref()?.python()
+    }
+
+    /// Finds the packages of a run. What is missing is planned if it can be allowed.
+    pub(crate) async fn find(planned: &Planned, request: &Request) -> Result<Self, RuntimeError> {
+        let Some(run) = DeclaringRun::new(planned) else {
+            return Ok(Self::default());
+        };
+        run.ask_image().await;
+        let Some(missing) = run.missing() else {
+            return Ok(Self::default());
+        };
+        if let Some(environment) = run.installed(&missing) {
+            return Ok(match denied_package(planned, environment.plan()) {
+                Some(rule) => Self::without(&missing, &rule),
+                None => Self {
+                    environment: Some(environment),
+                    ..Self::default()
+                },
+            });
+        }
+        // Before the index is asked: the names of declared packages are known.
+        if !can_be_allowed(planned, &missing.request(request.clone())) {
+            return Ok(Self::without(&missing, &install_advice(planned)));
+        }
+        let context = run.setup_context(&planned.options().context)?;
+        let store = &run.config.store;
+        let resolved = match store.plan(&missing.project, &missing.key, &context).await {
+            Ok(resolved) => resolved,
+            // These packages were not requested yet, and the script may not need them.
+            Err(error) if error.kind() == SetupErrorKind::Declaration => {
+                return Ok(Self::without(&missing, &error.to_string()));
+            }
+            Err(error) => return Err(error.into()),
+        };
+        if let Some(rule) = denied_package(planned, &resolved) {
+            return Ok(Self::without(&missing, &rule));
+        }
+        Ok(Self {
+            pending: Some(Arc::new((missing, resolved))),
+            ..Self::default()
+        })
+    }
+
+    /// Returns true if packages have to be installed.
+    pub(crate) fn is_pending(&self) -> bool {
+        self.pending.is_some()
+    }
+
+    /// Requests the packages that have to be installed.
+    pub(crate) fn request_pending(&self, request: Request) -> Request {
+        match self.pending.as_deref() {
+            Some((_, resolved)) => request_planned(request, resolved),
+            None => request,
+        }
+    }
+
+    /// Returns the packages of a run that goes on without those that have to be installed.
+    pub(crate) fn without_pending(&self, planned: &Planned) -> Self {
+        match self.pending.as_deref() {
+            Some((missing, _)) => Self::without(missing, &install_advice(planned)),
+            None => self.clone(),
+        }
+    }
+
+    /// Installs what a granted run needs.
+    pub(crate) async fn install(&mut self, planned: &Planned) -> Result<(), RuntimeError> {
+        let (Some(run), Some(pending)) = (DeclaringRun::new(planned), self.pending.take()) else {
+            return Ok(());
+        };
+        let (missing, resolved) = &*pending;
+        let context = run.setup_context(&planned.options().context)?;
+        let store = &run.config.store;
+        let installed = store.install(&missing.project, &missing.key, resolved, &context);
+        self.environment = Some(installed.await?);
+        Ok(())
+    }
+}
+
+/// Returns true if rules allow the request, or if an approver can.
+fn can_be_allowed(planned: &Planned, request: &Request) -> bool {
+    let permissions = planned.services().permissions();
+    let approver = planned.options().context.approver.as_deref();
+    let is_package =
+        |decision: &PermissionDecision| matches!(decision.permission(), Permission::Package { .. });
+    match permissions.evaluate(request) {
+        Evaluation::NeedsApproval(pending) => {
+            let mut open = pending.approval_request().pending.iter();
+            permissions.has_approver(approver) || !open.any(is_package)
+        }
+        Evaluation::Decided(authorization) => match &*authorization {
+            Authorization::Granted(_) => true,
+            Authorization::Denied(denial) => {
+                let mut decisions = denial.decisions().iter();
+                !decisions
+                    .any(|decision| is_package(decision) && decision.decision() != Decision::Allow)
+            }
+        },
+    }
+}
+
+/// Returns what the user can do about the missing packages of a run. The command is complete: a
+/// name that a shell would change is not in it.
+fn install_advice(planned: &Planned) -> String {
+    let allow = "allow it with `--allow packages`";
+    let words = [planned.name()]
+        .into_iter()
+        .chain(declaring_script(planned));
+    if !words.clone().all(is_plain_word) {
+        return allow.to_owned();
+    }
+    let words: Vec<&str> = words.collect();
+    let words = words.join(" --script ");
+    format!("install them with `skills deps install {words}`, or {allow}")
+}
+
+/// Returns the rule that denies a package of a plan, as a reason.
+pub(crate) fn denied_package(planned: &Planned, resolved: &Plan) -> Option<String> {
+    let directory = planned.skill()?.entry.directory();
+    let policy = planned.services().permissions().policy();
+    resolved.packages.iter().find_map(|package| {
+        let rule = policy.denying_rule(directory, &package_permission(package))?;
+        Some(format!("`{rule}` denies {}", package.full_name()))
+    })
+}
+
+/// Returns true if a text is one word for every shell, and not an option.
+fn is_plain_word(text: &str) -> bool {
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || "-_./@+".contains(c);
+    !text.is_empty() && !text.starts_with('-') && text.chars().all(is_plain)
+}
+
+/// Requests the declared packages of a plan, and tells the approver about all.
+fn request_planned(request: Request, resolved: &Plan) -> Request {
+    let declared = resolved
+        .packages
+        .iter()
+        .filter(|package| package.is_declared);
+    let request = declared.fold(request, |request, package| {
+        request.package(package.full_name(), &package.version)
+    });
+    request.note(format!("installs {resolved}"))
+}
+
+fn package_permission(package: &skills_deps::PlannedPackage) -> Permission {
+    Permission::Package {
+        name: package.full_name(),
+        version: package.version.clone(),
+    }
+}

@@ -1,0 +1,173 @@
+//! A run that goes on: its events, and how to stop it.
+
+use std::collections::VecDeque;
+use std::sync::{Arc, OnceLock};
+use std::time::Duration;
+
+use skills_sandbox::{
+    CancellationToken, EventReceiver, EventSender, OutputStream, RunEvent, Termination, run_events,
+};
+use tokio::task::JoinHandle;
+
+use crate::artifacts::ExecutionArtifacts;
+use crate::drive::run_skill;
+use crate::error::RuntimeError;
+use crate::options::ExecutionOptions;
+use crate::redaction::{RedactedStream, Redactor};
+use crate::services::Services;
+
+/// A run that [`Executor::start`](super::Executor::start) started. Dropping it kills the program.
+///
+/// Its output is complete, in contrast to that of the [result](ExecutionArtifacts), and comes while the
+/// program runs. If it is not read, the program waits once 1 MiB is waiting, until its deadline.
+#[must_use]
+pub struct RunHandle {
+    events: EventReceiver,
+    result: JoinHandle<Result<ExecutionArtifacts, RuntimeError>>,
+    redaction: Redaction,
+    cancellation: CancellationToken,
+}
+
+impl RunHandle {
+    pub(crate) fn start(services: Services, name: String, mut options: ExecutionOptions) -> Self {
+        let (sender, events) = run_events();
+        let redactor = Arc::<OnceLock<Redactor>>::default();
+        let sender = RunEvents {
+            sender,
+            redactor: Arc::clone(&redactor),
+        };
+        let cancellation = options.context.cancellation.get_or_insert_default().clone();
+        let result =
+            tokio::spawn(
+                async move { run_skill(&services, &name, options, None, Some(sender)).await },
+            );
+        Self {
+            events,
+            result,
+            redaction: Redaction {
+                redactor,
+                streams: None,
+                ready: VecDeque::new(),
+            },
+            cancellation,
+        }
+    }
+
+    /// Waits for the next event; `None` if there are no more, also if nothing ran. Values of secrets
+    /// are redacted; of a value that may continue, the bytes are kept back until it is known. Cancel
+    /// safe.
+    pub async fn next_event(&mut self) -> Option<RunEvent> {
+        loop {
+            if let Some(event) = self.redaction.ready.pop_front() {
+                return Some(event);
+            }
+            let event = self.events.next().await?;
+            self.redaction.push(event);
+        }
+    }
+
+    /// Closes an output stream of the program, as the reader of a pipe does. The program is told so by
+    /// its next write.
+    pub fn close_output(&self, stream: OutputStream) {
+        self.events.close(stream);
+    }
+
+    /// Asks the program to end, and stops it once `grace` has passed, at once if that is zero. Programs
+    /// in containers and WebAssembly are stopped at once. A second call can shorten the grace.
+    pub fn cancel(&self, grace: Duration) {
+        self.cancellation.cancel_after(grace);
+    }
+
+    /// Waits for the end of the run. Events that were not received are dropped.
+    ///
+    /// # Errors
+    /// Same as [`Executor::execute`](super::Executor::execute).
+    ///
+    /// # Panics
+    /// Panics if the run panicked.
+    pub async fn outcome(mut self) -> Result<ExecutionArtifacts, RuntimeError> {
+        while self.events.next().await.is_some() {}
+        match (&mut self.result).await {
+            Ok(result) => result,
+            // It is only aborted on drop.
+            Err(error) => std::panic::resume_unwind(error.into_panic()),
+        }
+    }
+}
+
+impl Drop for RunHandle {
+    fn drop(&mut self) {
+        self.result.abort();
+    }
+}
+
+/// Where a run sends its events.
+pub(crate) struct RunEvents {
+    sender: EventSender,
+    redactor: Arc<OnceLock<Redactor>>,
+}
+
+impl RunEvents {
+    /// Returns the sender of a run whose output is redacted by this redactor.
+    pub(crate) fn of_run(self, redactor: Redactor) -> EventSender {
+        // Set once: a run is planned once.
+        let _ = self.redactor.set(redactor);
+        self.sender
+    }
+}
+
+/// Redacts events before they leave the runtime.
+struct Redaction {
+    /// Known since before the first event.
+    redactor: Arc<OnceLock<Redactor>>,
+    /// Standard output and standard error.
+    streams: Option<[RedactedStream; 2]>,
+    ready: VecDeque<RunEvent>,
+}
+
+impl Redaction {
+    fn push(&mut self, event: RunEvent) {
+        let redactor = self.redactor.get().cloned().unwrap_or_default();
+        match event {
+            RunEvent::Output { stream, bytes } if !redactor.is_empty() => {
+                let streams = self
+                    .streams
+                    .get_or_insert_with(|| [(); 2].map(|()| RedactedStream::new(redactor.clone())));
+                let written = streams[stream as usize].push(&bytes);
+                self.push_output(stream, written);
+            }
+            RunEvent::Notice(text) => {
+                let text = redactor.redact_text(&text);
+                self.ready.push_back(RunEvent::Notice(text));
+            }
+            RunEvent::Finished(termination) => {
+                self.finish(&termination);
+                self.ready.push_back(RunEvent::Finished(termination));
+            }
+            event => self.ready.push_back(event),
+        }
+    }
+
+    /// Adds what was kept back.
+    fn finish(&mut self, termination: &Termination) {
+        // A program that was stopped may have been about to write the rest of a secret.
+        let is_complete = matches!(termination, Termination::Exited { .. });
+        for (pending, stream) in self
+            .streams
+            .take()
+            .into_iter()
+            .flatten()
+            .zip([OutputStream::Stdout, OutputStream::Stderr])
+        {
+            let written = pending.end(is_complete);
+            self.push_output(stream, written);
+        }
+    }
+
+    fn push_output(&mut self, stream: OutputStream, bytes: Vec<u8>) {
+        if !bytes.is_empty() {
+            let bytes = bytes.into();
+            self.ready.push_back(RunEvent::Output { stream, bytes });
+        }
+    }
+}

@@ -1,0 +1,103 @@
+//! Notes of a run for its caller.
+
+use skills_library::has_program;
+use skills_policy::{DecisionReason, Permission, RuleSource};
+use skills_sandbox::Termination;
+
+use crate::artifacts::{ExecutionArtifacts, ExecutionStatus, MISSING_REQUIREMENT};
+use crate::authorize::Authorized;
+use crate::job::MAX_VARIABLE_INPUT_BYTES;
+use crate::obstacles::rule_obstacle;
+use crate::redaction::Redactor;
+
+/// Describes what the caller should know about a run that is about to start.
+pub(crate) fn notes_before_run(run: &Authorized, redactor: &Redactor) -> Vec<String> {
+    let (planned, grants) = (run.planned(), run.grants());
+    let mut notes: Vec<String> = redactor
+        .too_short()
+        .iter()
+        // A variable that was not granted cannot be in the output.
+        .filter(|name| grants.variables().contains(*name))
+        .map(|name| format!("the value of `{name}` is too short to be redacted in the output"))
+        .collect();
+    if planned.has_protocol_input() && planned.stdin().len() > MAX_VARIABLE_INPUT_BYTES {
+        notes.push(
+            "the input is too long for SKILL_INPUT; it was passed on standard input only"
+                .to_owned(),
+        );
+    }
+    let missing = run.checked().missing().iter();
+    notes.extend(missing.map(|missing| format!("{MISSING_REQUIREMENT}{missing}")));
+    notes.extend(unused_rules(run));
+    let permissions = planned.services().permissions();
+    let withheld = permissions.withheld_by_rules(run.request(), grants.decisions());
+    notes.extend(note_on_withheld(planned.name(), &withheld));
+    notes.extend(run.packages().note().map(str::to_owned));
+    notes
+}
+
+/// Describes the `allow` rules of the invocation that allowed nothing, each with the reason, and those
+/// for programs and files that do not exist.
+fn unused_rules(run: &Authorized) -> Vec<String> {
+    let (planned, grants) = (run.planned(), run.grants());
+    let services = planned.services();
+    let policy = services.permissions().policy();
+    // An image has programs of its own.
+    let finder = planned
+        .uses_programs_of_host()
+        .then(|| services.library().finder(planned.name()));
+    let without_effect = policy
+        .unused_invocation_rules(grants.decisions())
+        .into_iter()
+        .map(|rule| {
+            let target = rule.target();
+            match rule_obstacle(policy, run.request(), target) {
+                Some(reason) => format!("`{target}` had no effect on this run: {reason}"),
+                None => format!("`{target}` had no effect on this run"),
+            }
+        });
+    let missing = grants.decisions().iter().filter_map(|decision| {
+        let DecisionReason::Rule {
+            source: RuleSource::Invocation,
+            ..
+        } = decision.reason()
+        else {
+            return None;
+        };
+        let target = decision.permission().rule_target()?;
+        let is_missing = match decision.permission() {
+            Permission::Program(name) => finder.is_some_and(|finder| !has_program(finder, name)),
+            Permission::Read(path) => path.symlink_metadata().is_err(),
+            _ => false,
+        };
+        is_missing.then(|| format!("`{target}` had no effect on this run: it does not exist"))
+    });
+    without_effect.chain(missing).collect()
+}
+
+/// Describes what standing rules allow, and do not allow to this content.
+fn note_on_withheld(skill: &str, withheld: &[Permission]) -> Option<String> {
+    let withheld: Vec<String> = withheld
+        .iter()
+        .filter_map(Permission::rule_target)
+        .map(|target| format!("`{target}`"))
+        .collect();
+    let withheld = withheld.join(", ");
+    (!withheld.is_empty()).then(|| {
+        format!(
+            "rules of the policy apply to approved content only, so this run did not get {withheld}; \
+             approve the skill with `skills trust {skill}`"
+        )
+    })
+}
+
+/// Adds an entry about lost files if the program was stopped at its disk limit.
+pub(crate) fn report_unwritten_files(artifacts: &mut ExecutionArtifacts) {
+    if let ExecutionStatus::Failed {
+        termination: Termination::DiskLimit(exceeded),
+    } = &artifacts.exit_status
+    {
+        let text = format!("files not written before the run was stopped: {exceeded}");
+        artifacts.output_files.omitted.insert(0, text);
+    }
+}
