@@ -3,6 +3,8 @@
 use std::collections::{HashMap, HashSet};
 use std::sync::LazyLock;
 
+use foldhash::fast::RandomState;
+
 /// The lists, as a data file: sections with words that are separated by spaces.
 const LISTS: &str = include_str!("stop_words.txt");
 
@@ -10,18 +12,18 @@ static STOP_WORDS: LazyLock<StopWords> = LazyLock::new(|| StopWords::parse(LISTS
 
 /// The parsed lists.
 struct StopWords {
-    words: HashSet<&'static str>,
-    conversation: HashSet<&'static str>,
+    words: HashSet<&'static str, RandomState>,
+    conversation: HashSet<&'static str, RandomState>,
     /// The phrases by their first character, longest first, so that a phrase is removed before its
     /// parts.
-    phrases: HashMap<char, Vec<Vec<char>>>,
-    characters: HashSet<char>,
+    phrases: HashMap<char, Vec<Vec<char>>, RandomState>,
+    characters: HashSet<char, RandomState>,
 }
 
 impl StopWords {
     fn parse(text: &'static str) -> Self {
-        let mut words = HashSet::new();
-        let mut conversation = HashSet::new();
+        let mut words = HashSet::default();
+        let mut conversation = HashSet::default();
         let mut phrases: Vec<Vec<char>> = Vec::new();
         let mut section = "";
         for line in text.lines().filter(|line| !line.starts_with('#')) {
@@ -43,7 +45,7 @@ impl StopWords {
         let single = phrases.iter().filter(|phrase| phrase.len() == 1);
         let characters = single.flatten().copied().collect();
         phrases.retain(|phrase| phrase.len() > 1);
-        let mut by_first: HashMap<char, Vec<Vec<char>>> = HashMap::new();
+        let mut by_first: HashMap<char, Vec<Vec<char>>, RandomState> = HashMap::default();
         for phrase in phrases {
             by_first.entry(phrase[0]).or_default().push(phrase);
         }
