@@ -98,12 +98,7 @@ pub(crate) fn for_each_run(text: &str, mut visit: impl FnMut(Run<'_>)) {
     let mut characters = Vec::new();
     let mut start = 0;
     while let Some((class, width)) = class_at(&text, start) {
-        let mut end = start + width;
-        while let Some((next, width)) = class_at(&text, end)
-            && next == class
-        {
-            end += width;
-        }
+        let end = run_end(&text, start + width, class);
         let run = &text[start..end];
         match class {
             CharClass::Separator => {}
@@ -129,22 +124,54 @@ enum CharClass {
     Unspaced,
 }
 
+/// Returns the end of a run, all of which is of one class up to `end`.
+fn run_end(text: &str, mut end: usize, class: CharClass) -> usize {
+    loop {
+        // Most characters are ASCII, which need neither decoding nor the tables of Unicode.
+        while let Some(bytes) = text.as_bytes()[end..].first_chunk() {
+            let width = ascii_width(u64::from_le_bytes(*bytes), class);
+            end += width;
+            if width < size_of_val(bytes) {
+                break;
+            }
+        }
+        match class_at(text, end) {
+            Some((next, width)) if next == class => end += width,
+            _ => return end,
+        }
+    }
+}
+
+/// Returns how many of eight bytes, from the lowest, are ASCII characters of a class. Each is
+/// compared in its place, since a branch for each costs more than all comparisons.
+fn ascii_width(bytes: u64, class: CharClass) -> usize {
+    const HIGH_BITS: u64 = in_each_byte(0x80);
+    /// Sets the high bit of each byte that is in a range, if none has it.
+    const fn in_range(bytes: u64, first: u8, last: u8) -> u64 {
+        (bytes + in_each_byte(0x80 - first)) & !(bytes + in_each_byte(0x7f - last)) & HIGH_BITS
+    }
+    let ascii = bytes & !HIGH_BITS;
+    let lower = ascii | in_each_byte(b'a' - b'A');
+    let words = in_range(lower, b'a', b'z') | in_range(ascii, b'0', b'9');
+    let of_class = match class {
+        CharClass::Spaced => words,
+        CharClass::Separator => HIGH_BITS & !words,
+        CharClass::Unspaced => 0,
+    };
+    let others = HIGH_BITS & !(of_class & !bytes);
+    others.trailing_zeros() as usize / 8
+}
+
+const fn in_each_byte(byte: u8) -> u64 {
+    u64::from_ne_bytes([byte; 8])
+}
+
 /// Returns the class of the character at a position, and its length in bytes; `None` at the end.
 fn class_at(text: &str, position: usize) -> Option<(CharClass, usize)> {
-    let byte = *text.as_bytes().get(position)?;
-    // Most characters are ASCII, which need neither decoding nor the tables of Unicode.
-    if byte.is_ascii() {
-        let is_word = byte.is_ascii_alphanumeric();
-        return Some((
-            if is_word {
-                CharClass::Spaced
-            } else {
-                CharClass::Separator
-            },
-            1,
-        ));
-    }
-    let character = text[position..].chars().next()?;
+    let character = match *text.as_bytes().get(position)? {
+        byte if byte.is_ascii() => char::from(byte),
+        _ => text[position..].chars().next()?,
+    };
     let class = match character.is_alphanumeric() {
         false => CharClass::Separator,
         true if is_unspaced_script(character) => CharClass::Unspaced,
@@ -163,13 +190,41 @@ fn language_name(run: &str, after: &[u8]) -> Option<&'static str> {
     }
 }
 
+/// Returns the compatibility-composed text (NFKC).
 fn compose(text: &str) -> Cow<'_, str> {
-    // Most skills are ASCII, which is normalized.
-    if text.is_ascii() || is_nfkc_quick(text.chars()) == IsNormalized::Yes {
-        Cow::Borrowed(text)
-    } else {
-        Cow::Owned(text.nfkc().collect())
+    let mut composed = String::new();
+    let mut copied = 0;
+    let mut position = 0;
+    while let Some(first) = find_non_ascii(text, position) {
+        let rest = &text.as_bytes()[first..];
+        position = first + rest.iter().take_while(|byte| !byte.is_ascii()).count();
+        // ASCII is normalized whatever is before it, but what follows may combine with it.
+        let start = first.saturating_sub(1);
+        let part = &text[start..position];
+        if is_nfkc_quick(part.chars()) != IsNormalized::Yes {
+            composed.push_str(&text[copied..start]);
+            composed.extend(part.nfkc());
+            copied = position;
+        }
     }
+    if copied == 0 {
+        return Cow::Borrowed(text);
+    }
+    composed.push_str(&text[copied..]);
+    Cow::Owned(composed)
+}
+
+/// Returns the position of the first byte from `start` that is not ASCII.
+fn find_non_ascii(text: &str, start: usize) -> Option<usize> {
+    /// A part that is checked at once.
+    const PART_BYTES: usize = 32;
+    let rest = &text.as_bytes()[start..];
+    let parts = rest.chunks(PART_BYTES).take_while(|part| part.is_ascii());
+    let skipped = parts.count() * PART_BYTES;
+    let mut bytes = rest.get(skipped..)?.iter();
+    bytes
+        .position(|byte| !byte.is_ascii())
+        .map(|position| start + skipped + position)
 }
 
 /// Folds the case of a word. Unlike `to_lowercase`, words that differ only in case become equal:
@@ -254,6 +309,8 @@ pub(crate) fn is_unspaced_script(c: char) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
+
     use super::*;
 
     fn check(text: &str, expected: &str) {
@@ -279,10 +336,38 @@ mod tests {
         check("ＰＤＦ ﬁle STRASSE straße", "pdf file strass strass");
     }
 
+    proptest! {
+        /// Parts are composed by themselves, and what is before ASCII never changes it.
+        #[test]
+        fn text_is_composed_as_a_whole(text in "([a-zA-Z .-]|[é\u{300}-\u{304}ﬁ，Ａ…½한ᄒ\u{1161}字😀]){0,80}") {
+            prop_assert_eq!(compose(&text), text.nfkc().collect::<String>());
+        }
+    }
+
     #[test]
     fn scripts_without_spaces_become_characters_and_pairs() {
         check("请帮我写文章", "写 文 章 写文 文章");
         check("用pdf文件", "用 pdf 文 件 文件");
+    }
+
+    #[test]
+    fn each_byte_has_the_class_of_its_character() {
+        let is_word = |byte: u8| byte.is_ascii_alphanumeric();
+        let is_separator = |byte: u8| byte.is_ascii() && !is_word(byte);
+        for (byte, place) in (0..=u8::MAX).flat_map(|byte| (0..8).map(move |place| (byte, place))) {
+            let width = |class, before: u8, after: u8| {
+                let mut bytes = [after; 8];
+                bytes[..place].fill(before);
+                bytes[place] = byte;
+                ascii_width(u64::from_le_bytes(bytes), class)
+            };
+            let words = width(CharClass::Spaced, b'z', b' ');
+            assert_eq!(words, place + usize::from(is_word(byte)), "{byte} {place}");
+            let separators = width(CharClass::Separator, b'-', b'x');
+            let expected = place + usize::from(is_separator(byte));
+            assert_eq!(separators, expected, "{byte} {place}");
+            assert_eq!(width(CharClass::Unspaced, 0xe5, 0xad), 0);
+        }
     }
 
     #[test]
