@@ -24,19 +24,19 @@ pub const MAX_INDEX_BYTES: usize = 256 * 1024 * 1024;
 
 /// Returns an index in its form on disk, or `None` if that is too large.
 pub(crate) fn encode(index: &SearchIndex) -> Option<Vec<u8>> {
-    let mut body = Vec::new();
-    write_vocabulary(&mut body, &index.vocabulary);
-    write_number(&mut body, index.documents.len() as u64);
+    let mut bytes = vec![0; HEADER_BYTES];
+    write_vocabulary(&mut bytes, &index.vocabulary);
+    write_number(&mut bytes, index.documents.len() as u64);
     for (number, document) in index.documents.iter().enumerate() {
-        body.extend(document.digest.0);
-        body.push(u8::from(document.tag.is_some()));
-        body.extend(document.tag.iter().flat_map(|tag| tag.0));
+        bytes.extend(document.digest.0);
+        bytes.push(u8::from(document.tag.is_some()));
+        bytes.extend(document.tag.iter().flat_map(|tag| tag.0));
         for length in document.lengths {
-            write_number(&mut body, u64::from(length));
+            write_number(&mut bytes, u64::from(length));
         }
-        write_counts(&mut body, index.terms_of(number));
+        write_counts(&mut bytes, index.terms_of(number));
     }
-    let bytes = with_header(&body);
+    write_header(&mut bytes);
     (bytes.len() <= MAX_INDEX_BYTES).then_some(bytes)
 }
 
@@ -48,14 +48,13 @@ pub(crate) fn decode(bytes: &[u8]) -> Result<SearchIndex, IndexError> {
     Ok(index)
 }
 
-fn with_header(body: &[u8]) -> Vec<u8> {
-    let mut bytes = Vec::with_capacity(HEADER_BYTES + body.len());
-    bytes.extend(MAGIC);
-    bytes.extend(FORMAT_VERSION.to_le_bytes());
-    bytes.extend(ANALYSIS_VERSION.to_le_bytes());
-    bytes.extend(checksum(body).to_le_bytes());
-    bytes.extend(body);
-    bytes
+/// Replaces the first bytes with the header of the bytes after them.
+fn write_header(bytes: &mut [u8]) {
+    let (header, body) = bytes.split_at_mut(HEADER_BYTES);
+    header[..8].copy_from_slice(MAGIC);
+    header[8..12].copy_from_slice(&FORMAT_VERSION.to_le_bytes());
+    header[12..16].copy_from_slice(&ANALYSIS_VERSION.to_le_bytes());
+    header[16..].copy_from_slice(&checksum(body).to_le_bytes());
 }
 
 /// Returns the bytes after the header.
