@@ -6,9 +6,9 @@ use foldhash::fast::RandomState;
 use smallvec::SmallVec;
 
 use crate::analysis::{Analyzer, Run, for_each_run, unspaced_terms};
-use crate::document::{Document, FIELDS, SourceTag, TextDigest};
-use crate::index::{IndexedDocument, SearchIndex, TermCount};
-use crate::term_table::TermTable;
+use crate::document::{Document, FIELDS, Field, SourceTag, TextDigest};
+use crate::index::{FieldCounts, IndexedDocument, SearchIndex, TermCount};
+use crate::term_table::{Term, TermTable, WordPair};
 
 /// The number of terms of each field whose pairs with their neighbors are terms, too. The start of a
 /// body says what a skill is for; pairs of the rest would cost more than all its words.
@@ -25,9 +25,21 @@ pub struct IndexBuilder<'a> {
     words: WordTerms,
     /// The terms of one or two characters of scripts without spaces, by their bytes.
     characters: HashMap<u64, u32, RandomState>,
-    documents: Vec<IndexedDocument>,
+    documents: Vec<CountedDocument>,
+    /// The words of all documents; each term is the number of a word.
     counts: Vec<TermCount>,
+    pair_counts: Vec<(WordPair, FieldCounts)>,
     current: CurrentCounts,
+}
+
+/// A document with terms that have no places in the vocabulary yet.
+struct CountedDocument {
+    digest: TextDigest,
+    tag: Option<SourceTag>,
+    lengths: [u32; FIELDS],
+    /// The ends of its words and pairs.
+    words_end: usize,
+    pairs_end: usize,
 }
 
 /// The terms of each word as it was written, which saves stemming it again.
@@ -36,8 +48,20 @@ pub struct IndexBuilder<'a> {
 /// text has words that collide in all of them, and by small entries of a fixed size.
 #[derive(Default)]
 struct WordTerms {
-    by_word: HashMap<WordKey, TermsOfWord, RandomState>,
+    short: HashMap<u64, TermsOfWord, RandomState>,
+    long: HashMap<[u8; MAX_KEY_BYTES], TermsOfWord, RandomState>,
     several: Vec<SmallVec<[u32; 2]>>,
+}
+
+/// Longer words are rare and not remembered: more than 24 Latin or 12 Cyrillic letters.
+const MAX_KEY_BYTES: usize = 24;
+
+/// A word, followed by zeros, which no word contains.
+#[derive(Clone, Copy)]
+enum WordKey {
+    /// Most words have at most eight bytes: as a number they are hashed and compared at once.
+    Short(u64),
+    Long([u8; MAX_KEY_BYTES]),
 }
 
 /// The terms of one word.
@@ -48,15 +72,14 @@ enum TermsOfWord {
     Several(u32),
 }
 
-/// A word, followed by zeros, which no word contains.
-type WordKey = [u8; 24];
-
 /// The counts of the document that is added.
 #[derive(Default)]
 struct CurrentCounts {
-    by_term: Vec<[u32; FIELDS]>,
-    /// The terms that have some.
-    terms: Vec<u32>,
+    by_word: Vec<FieldCounts>,
+    /// The words that have some.
+    words: Vec<u32>,
+    /// Each pair as often as it occurs. They are too many for a table that a cache holds.
+    pairs: Vec<(WordPair, Field)>,
 }
 
 /// The terms of a field that were counted.
@@ -73,8 +96,8 @@ struct PreviousIndex<'a> {
     index: &'a SearchIndex,
     by_digest: HashMap<TextDigest, usize>,
     by_tag: HashMap<SourceTag, usize>,
-    /// The new number of each of its terms that was taken over.
-    terms: Vec<Option<u32>>,
+    /// What each of its terms is now, if it was taken over.
+    terms: Vec<Option<Term>>,
 }
 
 impl Default for IndexBuilder<'_> {
@@ -95,6 +118,7 @@ impl<'a> IndexBuilder<'a> {
             characters: HashMap::default(),
             documents: Vec::new(),
             counts: Vec::new(),
+            pair_counts: Vec::new(),
             current: CurrentCounts::default(),
         }
     }
@@ -154,11 +178,12 @@ impl<'a> IndexBuilder<'a> {
         tag: Option<SourceTag>,
         lengths: [u32; FIELDS],
     ) -> usize {
-        self.documents.push(IndexedDocument {
+        self.documents.push(CountedDocument {
             digest,
             tag,
             lengths,
-            end: u32::try_from(self.counts.len()).unwrap_or(u32::MAX),
+            words_end: self.counts.len(),
+            pairs_end: self.pair_counts.len(),
         });
         self.documents.len() - 1
     }
@@ -173,58 +198,48 @@ impl<'a> IndexBuilder<'a> {
                 let text = previous.index.vocabulary.term(count.term as usize);
                 self.terms.term(text)
             });
-            self.counts.push(TermCount { term, ..*count });
+            match term {
+                Term::Word(term) => self.counts.push(TermCount { term, ..*count }),
+                Term::Pair(pair) => self.pair_counts.push((pair, count.fields)),
+            }
         }
         Some((document.lengths, document.digest))
     }
 
     fn analyze(&mut self, document: &Document<'_>) -> [u32; FIELDS] {
         let mut lengths = [0; FIELDS];
-        for (field, text) in document.fields().into_iter().enumerate() {
+        for (field, text) in Field::ALL.into_iter().zip(document.fields()) {
             let mut counter = FieldCounter::default();
             for_each_run(text, |run| match run {
                 Run::Spaced(word) => self.count_word(word, field, &mut counter),
                 Run::Unspaced(characters) => self.count_unspaced(characters, field, &mut counter),
             });
-            lengths[field] = counter.length;
+            lengths[field as usize] = counter.length;
         }
-        self.counts.extend(self.current.drain());
+        self.current.drain(&mut self.counts, &mut self.pair_counts);
         lengths
     }
 
     /// Counts the terms of a word, and their pairs with the words before.
-    fn count_word(&mut self, word: &str, field: usize, counter: &mut FieldCounter) {
-        let (current, table) = (&mut self.current, &mut self.terms);
-        let mut key = WordKey::default();
-        match key.get_mut(..word.len()) {
-            Some(start) => {
-                start.copy_from_slice(word.as_bytes());
-                let words = &mut self.words;
-                let known = words.by_word.entry(key).or_insert_with(|| {
-                    let terms = word_terms(&self.analyzer, table, word);
-                    if let [term] = *terms {
-                        return TermsOfWord::One(term);
-                    }
-                    words.several.push(terms);
-                    TermsOfWord::Several(words.several.len() as u32 - 1)
-                });
-                match known {
-                    TermsOfWord::One(term) => counter.count(&[*term], field, current, table),
-                    TermsOfWord::Several(place) => {
-                        let terms = &words.several[*place as usize];
-                        counter.count(terms, field, current, table);
-                    }
-                }
-            }
-            // Few words are longer: more than 24 Latin or 12 Cyrillic letters. They are not remembered.
-            None => {
-                let terms = word_terms(&self.analyzer, table, word);
-                counter.count(&terms, field, current, table);
+    fn count_word(&mut self, word: &str, field: Field, counter: &mut FieldCounter) {
+        let Some(key) = WordKey::new(word) else {
+            let terms = word_terms(&self.analyzer, &mut self.terms, word);
+            return counter.count(&terms, field, &mut self.current);
+        };
+        let known = self.words.get(key).unwrap_or_else(|| {
+            let terms = word_terms(&self.analyzer, &mut self.terms, word);
+            self.words.insert(key, terms)
+        });
+        match known {
+            TermsOfWord::One(term) => counter.count(&[term], field, &mut self.current),
+            TermsOfWord::Several(place) => {
+                let terms = &self.words.several[place as usize];
+                counter.count(terms, field, &mut self.current);
             }
         }
     }
 
-    fn count_unspaced(&mut self, run: &[char], field: usize, counter: &mut FieldCounter) {
+    fn count_unspaced(&mut self, run: &[char], field: Field, counter: &mut FieldCounter) {
         counter.previous = None;
         unspaced_terms(run, &mut |term, _| {
             let mut key = [0; 8];
@@ -238,18 +253,35 @@ impl<'a> IndexBuilder<'a> {
 
     /// Builds the index.
     #[must_use]
-    pub fn build(mut self) -> SearchIndex {
-        let (vocabulary, places) = self.terms.into_vocabulary();
-        let mut start = 0;
-        for document in &self.documents {
-            let counts = &mut self.counts[start..document.end as usize];
-            for count in counts.iter_mut() {
-                count.term = places[count.term as usize];
-            }
-            counts.sort_unstable();
-            start = document.end as usize;
+    pub fn build(self) -> SearchIndex {
+        let pairs = self.pair_counts.iter().map(|(pair, _)| *pair);
+        let (vocabulary, places) = self.terms.into_vocabulary(pairs);
+        let mut words = self.counts.iter().map(|count| TermCount {
+            term: places.words[count.term as usize],
+            ..*count
+        });
+        let pairs = places.pairs.iter().zip(&self.pair_counts);
+        let mut pairs = pairs.map(|(place, (_, fields))| TermCount {
+            term: *place,
+            fields: *fields,
+        });
+        let mut counts = Vec::with_capacity(words.len() + pairs.len());
+        let mut documents = Vec::with_capacity(self.documents.len());
+        let (mut words_start, mut pairs_start) = (0, 0);
+        for document in self.documents {
+            let start = counts.len();
+            counts.extend(words.by_ref().take(document.words_end - words_start));
+            counts.extend(pairs.by_ref().take(document.pairs_end - pairs_start));
+            (words_start, pairs_start) = (document.words_end, document.pairs_end);
+            counts[start..].sort_unstable_by_key(|count| count.term);
+            documents.push(IndexedDocument {
+                digest: document.digest,
+                tag: document.tag,
+                lengths: document.lengths,
+                end: u32::try_from(counts.len()).unwrap_or(u32::MAX),
+            });
         }
-        SearchIndex::new(vocabulary, self.documents, self.counts)
+        SearchIndex::new(vocabulary, documents, counts)
     }
 }
 
@@ -260,48 +292,122 @@ fn word_terms(analyzer: &Analyzer, table: &mut TermTable, word: &str) -> SmallVe
     terms
 }
 
+impl WordTerms {
+    fn get(&self, key: WordKey) -> Option<TermsOfWord> {
+        let known = match &key {
+            WordKey::Short(key) => self.short.get(key),
+            WordKey::Long(key) => self.long.get(key),
+        };
+        known.copied()
+    }
+
+    fn insert(&mut self, key: WordKey, terms: SmallVec<[u32; 2]>) -> TermsOfWord {
+        let terms = if let [term] = *terms {
+            TermsOfWord::One(term)
+        } else {
+            self.several.push(terms);
+            TermsOfWord::Several(self.several.len() as u32 - 1)
+        };
+        match key {
+            WordKey::Short(key) => self.short.insert(key, terms),
+            WordKey::Long(key) => self.long.insert(key, terms),
+        };
+        terms
+    }
+}
+
+impl WordKey {
+    /// Returns the key of a word; `None` if it is too long.
+    fn new(word: &str) -> Option<Self> {
+        let bytes = word.as_bytes();
+        if let Some(number) = short_key(bytes) {
+            return Some(Self::Short(number));
+        }
+        let mut key = [0; MAX_KEY_BYTES];
+        key.get_mut(..bytes.len())?.copy_from_slice(bytes);
+        Some(Self::Long(key))
+    }
+}
+
+/// Returns the bytes of a word of at most eight as a number, the first in its lowest bits.
+fn short_key(word: &[u8]) -> Option<u64> {
+    // Two reads of a fixed length cost less than one of any length. They overlap in equal bytes.
+    let (first, last, read) = match word.len() {
+        4..=8 => {
+            let first = u32::from_le_bytes(*word.first_chunk()?);
+            let last = u32::from_le_bytes(*word.last_chunk()?);
+            (u64::from(first), u64::from(last), 4)
+        }
+        2..=3 => {
+            let first = u16::from_le_bytes(*word.first_chunk()?);
+            let last = u16::from_le_bytes(*word.last_chunk()?);
+            (u64::from(first), u64::from(last), 2)
+        }
+        1 => return Some(u64::from(word[0])),
+        _ => return None,
+    };
+    Some(first | last << (8 * (word.len() - read)))
+}
+
 impl FieldCounter {
     /// Counts the next terms, and the pairs with those before.
-    fn count(
-        &mut self,
-        terms: &[u32],
-        field: usize,
-        current: &mut CurrentCounts,
-        table: &mut TermTable,
-    ) {
+    fn count(&mut self, terms: &[u32], field: Field, current: &mut CurrentCounts) {
         for term in terms {
             current.add(*term, field);
             self.length += 1;
             let previous = self.previous.replace(*term);
-            if let Some(previous) = previous.filter(|_| self.length <= MAX_PAIRED_TERMS) {
-                current.add(table.pair(previous, *term), field);
+            if let Some(first) = previous.filter(|_| self.length <= MAX_PAIRED_TERMS) {
+                let second = *term;
+                current.pairs.push((WordPair { first, second }, field));
             }
         }
     }
 }
 
 impl CurrentCounts {
-    fn add(&mut self, term: u32, field: usize) {
-        let position = term as usize;
-        if position >= self.by_term.len() {
-            self.by_term.resize(position + 1, [0; FIELDS]);
+    fn add(&mut self, word: u32, field: Field) {
+        let position = word as usize;
+        if position >= self.by_word.len() {
+            self.by_word.resize(position + 1, FieldCounts::default());
         }
-        let counts = &mut self.by_term[position];
-        if *counts == [0; FIELDS] {
-            self.terms.push(term);
+        let counts = &mut self.by_word[position];
+        if *counts == FieldCounts::default() {
+            self.words.push(word);
         }
-        counts[field] += 1;
+        counts.add(field);
     }
 
-    fn drain(&mut self) -> impl Iterator<Item = TermCount> {
-        self.terms.drain(..).map(|term| {
-            let [name, description, body] = std::mem::take(&mut self.by_term[term as usize]);
-            TermCount {
-                term,
-                name: u8::try_from(name).unwrap_or(u8::MAX),
-                description: u8::try_from(description).unwrap_or(u8::MAX),
-                body: u16::try_from(body).unwrap_or(u16::MAX),
+    /// Moves the counts to those of all documents.
+    fn drain(&mut self, words: &mut Vec<TermCount>, pairs: &mut Vec<(WordPair, FieldCounts)>) {
+        words.extend(self.words.drain(..).map(|term| TermCount {
+            term,
+            fields: std::mem::take(&mut self.by_word[term as usize]),
+        }));
+        self.pairs.sort_unstable();
+        let mut occurrences = self.pairs.drain(..).peekable();
+        while let Some((pair, field)) = occurrences.next() {
+            let mut counts = FieldCounts::default();
+            counts.add(field);
+            while let Some((_, field)) = occurrences.next_if(|(next, _)| *next == pair) {
+                counts.add(field);
             }
-        })
+            pairs.push((pair, counts));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_key_of_a_short_word_has_its_bytes() {
+        for length in 1..=8 {
+            let word = &b"abcdefgh"[..length];
+            let mut bytes = [0; 8];
+            bytes[..length].copy_from_slice(word);
+            assert_eq!(short_key(word), Some(u64::from_le_bytes(bytes)));
+        }
+        assert_eq!((short_key(b""), short_key(b"abcdefghi")), (None, None));
     }
 }

@@ -12,7 +12,7 @@
 use crate::analysis::ANALYSIS_VERSION;
 use crate::document::{FIELDS, SourceTag, TextDigest};
 use crate::error::{IndexError, Repr};
-use crate::index::{IndexedDocument, SearchIndex, TermCount};
+use crate::index::{FieldCounts, IndexedDocument, SearchIndex, TermCount};
 use crate::vocabulary::Vocabulary;
 
 const MAGIC: &[u8; 8] = b"skillidx";
@@ -97,15 +97,16 @@ fn write_counts(bytes: &mut Vec<u8>, counts: &[TermCount]) {
     write_number(bytes, counts.len() as u64);
     let mut next = 0;
     for count in counts {
-        let is_in_body_only = count.name == 0 && count.description == 0;
+        let fields = count.fields;
+        let is_in_body_only = fields.name == 0 && fields.description == 0;
         // Most terms are in the body only, so the first number tells whether others follow.
         write_number(
             bytes,
             u64::from(count.term - next) << 1 | u64::from(!is_in_body_only),
         );
-        write_number(bytes, u64::from(count.body));
+        write_number(bytes, u64::from(fields.body));
         if !is_in_body_only {
-            bytes.extend([count.name, count.description]);
+            bytes.extend([fields.name, fields.description]);
         }
         next = count.term + 1;
     }
@@ -197,9 +198,11 @@ impl<'a> Reader<'a> {
             }
             counts.push(TermCount {
                 term: u32::try_from(term).ok()?,
-                name,
-                description,
-                body,
+                fields: FieldCounts {
+                    name,
+                    description,
+                    body,
+                },
             });
             next = term + 1;
         }

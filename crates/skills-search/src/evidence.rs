@@ -52,7 +52,7 @@ impl Evidence {
             let weight = weight(term.kind);
             evidence.words += weight;
             evidence.rarity += weight * term.rarity / index.max_rarity();
-            if count.name > 0 || count.description > 0 {
+            if count.fields.name > 0 || count.fields.description > 0 {
                 evidence.title_words += weight;
                 evidence.title_rarity += weight * term.rarity / index.max_rarity();
             }

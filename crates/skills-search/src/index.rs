@@ -2,7 +2,7 @@
 
 use crate::analysis::{FIRST_UNSPACED, is_unspaced_script};
 use crate::bm25f::{Parameters, rarity};
-use crate::document::{FIELDS, SourceTag, TextDigest};
+use crate::document::{FIELDS, Field, SourceTag, TextDigest};
 use crate::encoding::{decode, encode};
 use crate::error::IndexError;
 use crate::vocabulary::Vocabulary;
@@ -47,10 +47,16 @@ pub(crate) struct IndexedDocument {
     pub(crate) end: u32,
 }
 
-/// How often a document contains a term. Larger numbers are stored as the maximum.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+/// How often a document contains a term.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct TermCount {
     pub(crate) term: u32,
+    pub(crate) fields: FieldCounts,
+}
+
+/// How often each field contains a term. Larger numbers are stored as the maximum.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) struct FieldCounts {
     pub(crate) name: u8,
     pub(crate) description: u8,
     pub(crate) body: u16,
@@ -63,9 +69,18 @@ pub(crate) struct Posting {
     pub(crate) score: f32,
 }
 
-impl TermCount {
-    pub(crate) fn fields(self) -> [u16; FIELDS] {
+impl FieldCounts {
+    pub(crate) fn to_array(self) -> [u16; FIELDS] {
         [u16::from(self.name), u16::from(self.description), self.body]
+    }
+
+    /// Counts a term of a field once more.
+    pub(crate) fn add(&mut self, field: Field) {
+        match field {
+            Field::Name => self.name = self.name.saturating_add(1),
+            Field::Description => self.description = self.description.saturating_add(1),
+            Field::Body => self.body = self.body.saturating_add(1),
+        }
     }
 }
 
@@ -104,7 +119,7 @@ impl SearchIndex {
                 let term = count.term as usize;
                 postings[next[term] as usize] = Posting {
                     document: number as u32,
-                    score: rarities[term] * parameters.saturated(count.fields(), relative),
+                    score: rarities[term] * parameters.saturated(count.fields.to_array(), relative),
                 };
                 next[term] += 1;
             }
@@ -148,7 +163,7 @@ impl SearchIndex {
     #[must_use]
     pub fn unspaced_share(&self) -> f32 {
         let is_unspaced = |count: &TermCount| {
-            count.description > 0
+            count.fields.description > 0
                 && self
                     .vocabulary
                     .term(count.term as usize)

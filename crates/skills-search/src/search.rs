@@ -99,7 +99,9 @@ impl SearchIndex {
                 .number
                 .filter(|_| posting.is_some())
                 .and_then(|term| self.count(document, term));
-            let counts = counts.map(|count| count.fields()).unwrap_or_default();
+            let counts = counts
+                .map(|count| count.fields.to_array())
+                .unwrap_or_default();
             let weight = term.weight();
             TermExplanation {
                 term: term.text,

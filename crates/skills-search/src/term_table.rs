@@ -6,13 +6,33 @@ use foldhash::fast::RandomState;
 
 use crate::vocabulary::Vocabulary;
 
-/// Gives each term a number, in the order in which they are first seen. A pair of adjacent words is
+/// Gives each word a number, in the order in which they are first seen. A pair of adjacent words is
 /// a term, too: it is known by the numbers of its words, and written with a space between them.
 #[derive(Default)]
 pub(crate) struct TermTable {
     words: HashMap<Box<str>, u32, RandomState>,
-    /// The numbers of the words of a pair in one number, which is hashed at once.
-    pairs: HashMap<u64, u32, RandomState>,
+}
+
+/// A term of a table.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Term {
+    Word(u32),
+    Pair(WordPair),
+}
+
+/// Two adjacent words, by their numbers.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct WordPair {
+    pub(crate) first: u32,
+    pub(crate) second: u32,
+}
+
+/// The places of terms in a vocabulary.
+pub(crate) struct Places {
+    /// By the number of a word.
+    pub(crate) words: Vec<u32>,
+    /// Of each pair that was passed.
+    pub(crate) pairs: Vec<u32>,
 }
 
 impl TermTable {
@@ -20,64 +40,81 @@ impl TermTable {
         if let Some(known) = self.words.get(word) {
             return *known;
         }
-        let number = self.next_number();
+        let number = u32::try_from(self.words.len()).unwrap_or(u32::MAX);
         self.words.insert(word.into(), number);
         number
     }
 
-    pub(crate) fn pair(&mut self, first: u32, second: u32) -> u32 {
-        let number = self.next_number();
-        let words = u64::from(first) << 32 | u64::from(second);
-        *self.pairs.entry(words).or_insert(number)
-    }
-
-    /// Returns the number of a term of a vocabulary.
-    pub(crate) fn term(&mut self, text: &str) -> u32 {
+    /// Returns a term of a vocabulary.
+    pub(crate) fn term(&mut self, text: &str) -> Term {
         match text.split_once(PAIR_SEPARATOR) {
-            Some((first, second)) => {
-                let words = (self.word(first), self.word(second));
-                self.pair(words.0, words.1)
-            }
-            None => self.word(text),
+            Some((first, second)) => Term::Pair(WordPair {
+                first: self.word(first),
+                second: self.word(second),
+            }),
+            None => Term::Word(self.word(text)),
         }
     }
 
-    fn next_number(&self) -> u32 {
-        u32::try_from(self.words.len() + self.pairs.len()).unwrap_or(u32::MAX)
-    }
-
-    /// Returns the sorted terms, and the place of each number among them.
-    pub(crate) fn into_vocabulary(self) -> (Vocabulary, Vec<u32>) {
-        let count = self.words.len() + self.pairs.len();
-        let mut words: Vec<(Box<str>, u32)> = self.words.into_iter().collect();
+    /// Returns the sorted terms, and their places. Each of `pairs` may occur several times.
+    pub(crate) fn into_vocabulary(
+        self,
+        pairs: impl ExactSizeIterator<Item = WordPair>,
+    ) -> (Vocabulary, Places) {
+        let words = self.words.into_iter();
+        let mut words: Vec<(u64, Box<str>, u32)> = words
+            .map(|(word, number)| (sort_prefix(&word), word, number))
+            .collect();
         words.sort_unstable();
-        let mut ranks = vec![0; count];
-        for (rank, (_, number)) in words.iter().enumerate() {
+        let mut ranks = vec![0; words.len()];
+        for (rank, (.., number)) in words.iter().enumerate() {
             ranks[*number as usize] = rank as u32;
         }
-        // A space sorts before all characters of words, so a pair follows its first word and all
-        // pairs of it, and comparing the ranks of words is comparing the texts of terms.
-        let single = words.iter().enumerate();
-        let single = single.map(|(rank, (_, number))| (rank as u32, None, *number));
-        let pairs = self.pairs.into_iter().map(|(words, number)| {
-            let (first, second) = (words >> 32, words & u64::from(u32::MAX));
-            let ranks = (ranks[first as usize], ranks[second as usize]);
-            (ranks.0, Some(ranks.1), number)
-        });
-        let mut order: Vec<(u32, Option<u32>, u32)> = single.chain(pairs).collect();
-        order.sort_unstable();
-        let mut places = vec![0; count];
+        let mut places = Places {
+            words: vec![0; words.len()],
+            pairs: vec![0; pairs.len()],
+        };
+        // Sorted once, which costs less than a lookup of each in a table that no cache holds.
+        let mut pairs: Vec<(WordPair, u32)> = (0..)
+            .zip(pairs)
+            .map(|(position, pair)| (pair.map(|word| ranks[word as usize]), position))
+            .collect();
+        pairs.sort_unstable();
+        let mut pairs = pairs.into_iter().peekable();
         let mut vocabulary = Vocabulary::default();
-        let word = |rank: u32| &*words[rank as usize].0;
-        for (place, (first, second, number)) in order.into_iter().enumerate() {
-            places[number as usize] = place as u32;
-            match second {
-                Some(second) => vocabulary.push([word(first), PAIR_SEPARATOR, word(second)]),
-                None => vocabulary.push([word(first)]),
+        for (first, (_, word, number)) in (0..).zip(&words) {
+            places.words[*number as usize] = vocabulary.len() as u32;
+            vocabulary.push([word]);
+            // A space sorts before all characters of words, so a pair follows its first word and
+            // all pairs of it, and comparing the ranks of words is comparing the texts of terms.
+            let mut latest = None;
+            while let Some((pair, position)) = pairs.next_if(|(pair, _)| pair.first == first) {
+                if latest.replace(pair) != Some(pair) {
+                    vocabulary.push([word, PAIR_SEPARATOR, &words[pair.second as usize].1]);
+                }
+                places.pairs[position as usize] = vocabulary.len() as u32 - 1;
             }
         }
         (vocabulary, places)
     }
+}
+
+impl WordPair {
+    fn map(self, word: impl Fn(u32) -> u32) -> Self {
+        Self {
+            first: word(self.first),
+            second: word(self.second),
+        }
+    }
+}
+
+/// Returns the first bytes of a word as a number. Words with different numbers are in their order, so
+/// that nearly all are compared without reading them.
+fn sort_prefix(word: &str) -> u64 {
+    let mut bytes = [0; 8];
+    let length = word.len().min(bytes.len());
+    bytes[..length].copy_from_slice(&word.as_bytes()[..length]);
+    u64::from_be_bytes(bytes)
 }
 
 /// What is between the words of a pair.
