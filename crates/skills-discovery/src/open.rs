@@ -238,6 +238,20 @@ pub(crate) fn fill_buffer(
     Ok(())
 }
 
+/// Reads an open file of at most `max_bytes` bytes with this stamp.
+pub(crate) fn read_opened(
+    mut file: File,
+    stamp: FileStamp,
+    max_bytes: u64,
+) -> Result<Vec<u8>, DiscoveryError> {
+    let length = usize::try_from(max_bytes).unwrap_or(usize::MAX);
+    // With space for one more byte, which finds the end of the file.
+    let size = usize::try_from(stamp.bytes()).unwrap_or(usize::MAX);
+    let mut bytes = Vec::with_capacity(size.saturating_add(1).min(length));
+    fill_buffer(&mut file, &mut bytes, length)?;
+    Ok(bytes)
+}
+
 /// Reads the first bytes of a file of `bytes` bytes, as many as `buffer` has, and returns them and
 /// whether that was the whole file.
 pub(crate) fn read_head<'a>(

@@ -17,7 +17,7 @@ use crate::error::{DiscoveryError, DiscoveryErrorKind, Repr};
 use crate::file_stamp::ScanStart;
 use crate::generated_files::{is_generated, is_in_generated_directory};
 use crate::omitted_file::{OmissionReason, OmittedFile};
-use crate::open::{fill_buffer, open_canonical, open_regular, open_root};
+use crate::open::{open_canonical, open_regular, open_root, read_opened};
 use crate::openai_file::OpenAiFile;
 use crate::skill_location::SkillLocation;
 use crate::slash_path::to_slash_path;
@@ -458,13 +458,8 @@ fn is_hidden(name: &OsStr) -> bool {
 }
 
 fn read_file(directory: &Dir, path: &Path, max_bytes: u64) -> Result<Vec<u8>, DiscoveryError> {
-    let (mut file, stamp) = open_regular(directory, path, max_bytes)?;
-    let length = usize::try_from(max_bytes).unwrap_or(usize::MAX);
-    // With space for one more byte, which finds the end of the file.
-    let size = usize::try_from(stamp.bytes()).unwrap_or(usize::MAX);
-    let mut bytes = Vec::with_capacity(size.saturating_add(1).min(length));
-    fill_buffer(&mut file, &mut bytes, length)?;
-    Ok(bytes)
+    let (file, stamp) = open_regular(directory, path, max_bytes)?;
+    read_opened(file, stamp, max_bytes)
 }
 
 /// Whether a listing includes the skill file.

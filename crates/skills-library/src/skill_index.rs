@@ -221,7 +221,7 @@ fn build(catalog: &Catalog, tags: &[Option<SourceTag>], previous: &SearchIndex) 
 
 /// Returns the body of a skill and its first line.
 pub(crate) fn read_body(entry: &Entry) -> Option<(String, usize)> {
-    let mut bytes = entry.open().ok()?.read_skill_file().ok()?;
+    let mut bytes = entry.read_skill_file().ok()?;
     let frontmatter = FrontmatterScan::parse_file(&bytes).ok()?;
     let offset = frontmatter.body_offset();
     let line = frontmatter.body_line();

@@ -1,5 +1,8 @@
 //! Reads the files of an entry.
 
+use skills_manifest::MAX_FILE_BYTES;
+
+use crate::open::{open_canonical_regular, read_opened};
 use crate::{ContentDigest, DiscoveryError, Entry, EntryWarning, SkillFiles};
 
 impl Entry {
@@ -17,6 +20,27 @@ impl Entry {
             locked.check()?;
         }
         Ok(files)
+    }
+
+    /// Reads the whole skill file, as [`open`](Self::open) and
+    /// [`read_skill_file`](SkillFiles::read_skill_file) do, for callers that read nothing else of
+    /// the skill: the directory is not opened.
+    ///
+    /// # Errors
+    /// Fails as these two do.
+    pub fn read_skill_file(&self) -> Result<Vec<u8>, DiscoveryError> {
+        let opened = match self.location.linked_path {
+            None => open_canonical_regular(&self.location(), MAX_FILE_BYTES),
+            Some(_) => None,
+        };
+        let Some(opened) = opened else {
+            return self.open()?.read_skill_file();
+        };
+        let (file, stamp) = opened?;
+        if let Some(locked) = &self.locked {
+            locked.check()?;
+        }
+        read_opened(file, stamp, MAX_FILE_BYTES)
     }
 
     /// Returns the content digest that the lock file beside the skill requires, which the content
@@ -59,7 +83,7 @@ impl Entry {
     /// first call reads the whole file; a scan does not.
     fn body_warning(&self) -> Option<EntryWarning> {
         let line = self.metadata.invalid_line(|| {
-            let bytes = self.open().and_then(|files| files.read_skill_file()).ok()?;
+            let bytes = self.read_skill_file().ok()?;
             let error = std::str::from_utf8(&bytes).err()?;
             let valid = &bytes[..error.valid_up_to()];
             Some(1 + valid.iter().filter(|b| **b == b'\n').count())
