@@ -1,5 +1,7 @@
 //! `search_skills`: ranks skills by a query.
 
+use std::sync::Arc;
+
 use serde::Deserialize;
 use serde_json::{Value, json};
 use skills_runtime::Entry;
@@ -76,10 +78,15 @@ fn call(
 ) -> Result<ToolOutput, ToolError> {
     let arguments: SearchArguments = parse_arguments(arguments)?;
     let library = files.runtime.library();
-    let catalog = library.current_catalog();
+    // The index has the current catalog, which is not scanned twice.
+    let index = (!arguments.query.trim().is_empty()).then(|| library.search_index());
+    let catalog = match &index {
+        Some(index) => Arc::clone(index.catalog()),
+        None => library.current_catalog(),
+    };
     // A model may search for one of these in vain: it can tell its user.
     let omitted = catalog.summary().omissions();
-    if arguments.query.trim().is_empty() {
+    let Some(index) = index else {
         let entries = catalog.entries().iter();
         let all: Vec<&Entry> = entries
             .filter(|entry| library.is_model_invocable(entry))
@@ -90,8 +97,7 @@ fn call(
             .record(shown.copied(), Activity::Offered, session);
         let nothing = || "No skills found".to_owned();
         return Ok(page(&all, &arguments, nothing, omitted));
-    }
-    let index = library.search_index();
+    };
     let found = index.search(&arguments.query, |entry| library.is_model_invocable(entry));
     if arguments.offset == 0 {
         let first = found
