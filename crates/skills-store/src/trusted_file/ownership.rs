@@ -23,26 +23,35 @@ pub(super) enum Place {
     End,
 }
 
-/// Checks a directory of a path.
-pub(super) fn check_directory(path: &Path, at: &Path, place: Place) -> Result<(), TrustError> {
-    let found = metadata(path, at)?;
-    if !(place == Place::OnTheWay && is_of_unknown_root(&found)) {
-        check_owner(path, at, &found)?;
+/// Checks a directory of a path by its metadata.
+pub(super) fn check_directory(
+    path: &Path,
+    at: &Path,
+    found: &Metadata,
+    place: Place,
+) -> Result<(), TrustError> {
+    if !(place == Place::OnTheWay && is_of_unknown_root(found)) {
+        check_owner(path, at, found)?;
     }
     // Others cannot replace what is in a sticky directory and belongs to the user.
     if place == Place::OnTheWay && found.mode() & STICKY != 0 {
         return Ok(());
     }
-    check_writers(path, at, &found)
+    check_writers(path, at, found)
 }
 
-/// Checks a symlink in a directory that was checked.
-pub(super) fn check_link(path: &Path, at: &Path, directory: &Path) -> Result<(), TrustError> {
+/// Checks a symlink in a directory that was checked, by its metadata.
+pub(super) fn check_link(
+    path: &Path,
+    at: &Path,
+    found: &Metadata,
+    directory: &Path,
+) -> Result<(), TrustError> {
     // Elsewhere, only those who can write the directory can replace a link, and its owner does not matter.
     if metadata(path, directory)?.mode() & STICKY == 0 {
         return Ok(());
     }
-    check_owner(path, at, &metadata(path, at)?)
+    check_owner(path, at, found)
 }
 
 /// Checks an open file. `at` is its resolved path.
@@ -60,7 +69,7 @@ pub(super) fn check_private(path: &Path, found: &Metadata) -> Result<(), TrustEr
     Err(TrustError::new(path, path, Problem::Exposed { mode }))
 }
 
-fn metadata(path: &Path, at: &Path) -> Result<Metadata, TrustError> {
+pub(super) fn metadata(path: &Path, at: &Path) -> Result<Metadata, TrustError> {
     at.symlink_metadata()
         .map_err(|error| TrustError::io(path, at, error))
 }

@@ -29,7 +29,8 @@ pub(super) fn resolve(path: &Path, end: End) -> Result<PathBuf, TrustError> {
     let absolute = std::path::absolute(path).map_err(|error| failed(path, error))?;
     let mut pending: VecDeque<OsString> = names(&absolute).collect();
     let mut current = PathBuf::from("/");
-    ownership::check_directory(path, &current, place(&pending, end))?;
+    let root = ownership::metadata(path, &current)?;
+    ownership::check_directory(path, &current, &root, place(&pending, end))?;
     let mut links = 0;
     while let Some(name) = pending.pop_front() {
         if name == OsStr::new("..") {
@@ -48,7 +49,7 @@ pub(super) fn resolve(path: &Path, end: End) -> Result<PathBuf, TrustError> {
             if links > MAX_LINKS {
                 return Err(failed(&next, io::Error::other("too many symlinks")));
             }
-            ownership::check_link(path, &next, &current)?;
+            ownership::check_link(path, &next, &found, &current)?;
             let target = next.read_link().map_err(|error| failed(&next, error))?;
             if target.is_absolute() {
                 current = PathBuf::from("/");
@@ -57,7 +58,7 @@ pub(super) fn resolve(path: &Path, end: End) -> Result<PathBuf, TrustError> {
                 pending.push_front(name);
             }
         } else if found.is_dir() {
-            ownership::check_directory(path, &next, place(&pending, end))?;
+            ownership::check_directory(path, &next, &found, place(&pending, end))?;
             current = next;
         } else if pending.is_empty() {
             return Ok(next);
