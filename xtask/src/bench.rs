@@ -1,6 +1,7 @@
 //! Runs the benchmarks and compares each with the floor of the same run.
 
 mod installation;
+mod starts;
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -10,7 +11,7 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, Result, ensure};
 use serde::Serialize;
 
-use crate::command::{build_executable, cargo, output};
+use crate::command::{cargo, output};
 
 /// The benchmarks: crate and target. In each of them `floor` is the minimum that the host needs for
 /// the same work.
@@ -34,7 +35,6 @@ const COMMAND_PACKAGE: &str = "skills-cli";
 const INSTALL_PACKAGE: &str = "skills-install";
 /// Starts of the command per measurement, each beside a start of its floor.
 const STARTS: usize = 41;
-const LISTED_SKILLS: usize = 1_000;
 /// Rounds per benchmark. The round with the median ratio is reported, which cancels drift on shared
 /// machines.
 const ROUNDS: usize = 5;
@@ -87,7 +87,7 @@ pub(crate) fn bench(only: Option<&str>, format: Format) -> Result<()> {
     }
     if measures_command {
         eprintln!("{COMMAND_PACKAGE} start");
-        rows.extend(measure_command()?);
+        rows.extend(starts::measure()?);
     }
     if measures_installation {
         eprintln!("{INSTALL_PACKAGE} add and verify");
@@ -113,47 +113,6 @@ pub(crate) fn bench(only: Option<&str>, format: Format) -> Result<()> {
     Ok(())
 }
 
-/// Measures whole processes of the release command, each beside a plain program that does the part
-/// of the work that cannot be avoided.
-fn measure_command() -> Result<Vec<Row>> {
-    let skills = build_executable(&["--release", "--package", COMMAND_PACKAGE])?;
-    let directory = tempfile::tempdir()?;
-    let home = directory.path().join("home");
-    let single = directory.path().join("single");
-    let many = directory.path().join("many");
-    fs::create_dir(&home)?;
-    let script = write_skill(&single, "hello")?.join("scripts/main.py");
-    fs::create_dir(script.parent().context("a script has a directory")?)?;
-    fs::write(&script, "print('hello')\n")?;
-    let mut manifests = Vec::new();
-    for index in 0..LISTED_SKILLS {
-        manifests.push(write_skill(&many, &format!("skill-{index}"))?.join("SKILL.md"));
-    }
-    // In an empty home directory, so that neither settings nor skills of the user count.
-    let start = |program: &Path, arguments: &[&str]| {
-        let mut command = start(program, &home);
-        command.args(arguments).env("HOME", &home);
-        command
-    };
-    let mut python = start(Path::new("python3"), &[]);
-    let mut cat = start(Path::new("cat"), &[]);
-    python.arg(&script);
-    cat.args(manifests);
-    let mut list = start(&skills, &["list", "--root"]);
-    let mut run_script = start(&skills, &["run", "hello", "--root"]);
-    list.arg(&many);
-    run_script.arg(&single);
-    Ok(vec![
-        compare_starts(
-            "--version, beside `true`",
-            &mut start(&skills, &["--version"]),
-            &mut start(Path::new("true"), &[]),
-        )?,
-        compare_starts("run, beside `python3`", &mut run_script, &mut python)?,
-        compare_starts("list of 1000, beside `cat`", &mut list, &mut cat)?,
-    ])
-}
-
 /// Prepares the start of a program in a directory, without output.
 fn start(program: &Path, directory: &Path) -> Command {
     let mut command = Command::new(program);
@@ -174,15 +133,20 @@ fn write_skill(root: &Path, name: &str) -> Result<PathBuf> {
 }
 
 /// Starts the command and its floor alternately, which cancels drift on shared machines.
-fn compare_starts(name: &str, command: &mut Command, floor: &mut Command) -> Result<Row> {
+fn compare_starts(
+    name: &str,
+    command: &mut Command,
+    floor: &mut Command,
+    time: fn(&mut Command) -> Result<Duration>,
+) -> Result<Row> {
     // The first start fills the caches of the system.
-    time_start(command)?;
-    time_start(floor)?;
+    time(command)?;
+    time(floor)?;
     let mut measured = Vec::new();
     let mut floors = Vec::new();
     for _ in 0..STARTS {
-        floors.push(time_start(floor)?);
-        measured.push(time_start(command)?);
+        floors.push(time(floor)?);
+        measured.push(time(command)?);
     }
     Ok(Row::new(name, measured, floors))
 }

@@ -128,6 +128,7 @@ impl Place {
             "verify of 1000, beside `sha256sum`",
             &mut verify,
             &mut digests,
+            time_start,
         )
     }
 
