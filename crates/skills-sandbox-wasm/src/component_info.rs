@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 
+use wasi_preview1_component_adapter_provider::WASI_SNAPSHOT_PREVIEW1_COMMAND_ADAPTER as ADAPTER;
 use wasmparser::{Parser, Payload};
 use wit_component::ComponentEncoder;
 
@@ -59,18 +60,31 @@ pub(crate) fn to_component(bytes: &[u8]) -> Result<(Cow<'_, [u8]>, ComponentInfo
     Ok((component, surface))
 }
 
-/// Returns true if the bytes start like a component, which needs no adapter.
-pub(crate) fn is_component(bytes: &[u8]) -> bool {
-    matches!(detect_encoding(bytes), Ok(Encoding::Component))
-}
-
-enum Encoding {
+/// What WebAssembly is.
+pub(crate) enum Encoding {
     Component,
+    /// A module, which is converted to a component.
     CoreModule,
 }
 
+/// The imports and exports of each component that a core module is converted to: those of the adapter.
+pub(crate) const INFO_OF_ADAPTED: ComponentInfo = ComponentInfo {
+    wasi_version: WasiVersion::P2,
+    imports_http: false,
+    sends_requests: false,
+};
+
+/// Returns the adapter and the version of the encoder, which decide what a core module is converted
+/// to.
+pub(crate) fn adapter() -> [&'static [u8]; 2] {
+    [ADAPTER, ENCODER_VERSION.as_bytes()]
+}
+
+/// The version of `wit-component`.
+const ENCODER_VERSION: &str = "0.254.2";
+
 /// Detects the encoding from the first bytes.
-fn detect_encoding(bytes: &[u8]) -> Result<Encoding, LoadError> {
+pub(crate) fn detect_encoding(bytes: &[u8]) -> Result<Encoding, LoadError> {
     // Before anything is parsed.
     if bytes.len() > MAX_COMPONENT_BYTES {
         return Err(LoadError::TooLarge { bytes: bytes.len() });
@@ -122,17 +136,17 @@ fn adapt(module: &[u8]) -> Result<Vec<u8>, LoadError> {
     if !has_start {
         return Err(LoadError::NoEntryPoint);
     }
-    let adapter = wasi_preview1_component_adapter_provider::WASI_SNAPSHOT_PREVIEW1_COMMAND_ADAPTER;
     let encoder = ComponentEncoder::default().validate(true).module(module);
     let encoded = encoder
-        .and_then(|encoder| encoder.adapter(PREVIEW1, adapter))
+        .and_then(|encoder| encoder.adapter(PREVIEW1, ADAPTER))
         .and_then(|mut encoder| encoder.encode());
     encoded.map_err(|error| LoadError::Invalid {
         reason: format!("{error:#}"),
     })
 }
 
-fn component_info(component: &[u8]) -> Result<ComponentInfo, LoadError> {
+/// Returns the imports and exports of a component.
+pub(crate) fn component_info(component: &[u8]) -> Result<ComponentInfo, LoadError> {
     let mut imports = Vec::new();
     let mut exports = Vec::new();
     let mut depth = 0usize;
@@ -199,5 +213,26 @@ fn wasi_version(exports: &[String]) -> Result<WasiVersion, LoadError> {
 fn invalid(error: wasmparser::BinaryReaderError) -> LoadError {
     LoadError::Invalid {
         reason: error.to_string(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MODULE: &[u8] = include_bytes!("../../../examples/skills/csv-check/wasm/skill.wasm");
+
+    #[test]
+    fn an_adapted_module_has_the_imports_and_exports_of_the_adapter() {
+        let (component, info) = to_component(MODULE).unwrap();
+        assert_eq!(info, INFO_OF_ADAPTED);
+        assert_eq!(component_info(&component).unwrap(), info);
+    }
+
+    #[test]
+    fn the_version_of_the_encoder_is_that_of_the_workspace() {
+        let lock = include_str!("../../../Cargo.lock");
+        let encoder = format!("name = \"wit-component\"\nversion = \"{ENCODER_VERSION}\"\n");
+        assert!(lock.contains(&encoder));
     }
 }

@@ -11,14 +11,14 @@ const HASH_CONTEXT: &str = "skills-sandbox-wasm 2026-11 key of a compiled compon
 pub(crate) struct CacheKey([u8; 32]);
 
 impl CacheKey {
-    /// Returns the hash of a component, from which keys are derived.
+    /// Returns the hash of WebAssembly, from which keys are derived.
     pub(crate) fn content_hash(content: &[u8]) -> [u8; 32] {
         *blake3::hash(content).as_bytes()
     }
 
-    /// Creates the key for a component's [`content_hash`](Self::content_hash) and, in fixed order,
-    /// everything else that determines the compiled code: compatibility hash of the engine,
-    /// versions of engine and adapter.
+    /// Creates the key for the [`content_hash`](Self::content_hash) of a component or module and, in
+    /// fixed order, everything else that determines the compiled code: compatibility hash of the
+    /// engine, version of this crate, and for a module the adapter and the version of its encoder.
     pub(crate) fn new(content: &[u8; 32], parts: &[&[u8]]) -> Self {
         // The context separates these keys from all other hashes of the same bytes.
         let mut hasher = blake3::Hasher::new_derive_key(HASH_CONTEXT);

@@ -15,7 +15,10 @@ use super::{EngineLinkers, SharedEngine};
 use crate::LoadError;
 use crate::code_cache::{CacheKey, CodeCache, Lookup};
 use crate::compiler::{self, AbandonSignal, CompileCommand};
-use crate::component_info::{ComponentInfo, is_component, to_component};
+use crate::component_info::{
+    ComponentInfo, Encoding, INFO_OF_ADAPTED, adapter, component_info, detect_encoding,
+    to_component,
+};
 use crate::prepared_component::{CacheDiagnostics, CodeSource, PreparedComponent, SharedComponent};
 
 /// The maximum length of WebAssembly whose compiled code is loaded from the cache on the async
@@ -26,8 +29,7 @@ const MAX_SMALL_BYTES: usize = 512 << 10;
 const MAX_BYTES_IN_PROCESS: usize = 256 << 10;
 /// How long to wait for another process compiling the same component before compiling it here too.
 const LOCK_TIMEOUT: Duration = Duration::from_secs(120);
-/// The version of this crate. That of the engine is in its compatibility hash, and that of the
-/// adapter in the content, since the module was adapted before.
+/// The version of this crate. That of the engine is in its compatibility hash.
 const VERSION: &[u8] = env!("CARGO_PKG_VERSION").as_bytes();
 
 /// The caller of a [job](skills_sandbox::Job::caller); jobs without a caller share one.
@@ -66,13 +68,15 @@ impl SharedEngine {
         let Some(cache) = self
             .code_cache
             .as_ref()
-            .filter(|_| bytes.len() <= MAX_SMALL_BYTES && is_component(bytes))
+            .filter(|_| bytes.len() <= MAX_SMALL_BYTES)
         else {
             return Err(CacheDiagnostics::default());
         };
         // The error is not lost: `load` finds it again.
-        let (component, surface) = to_component(bytes).map_err(|_| CacheDiagnostics::default())?;
-        self.load_cached(cache, &self.cache_key(&component), surface)
+        let (key, surface) = self
+            .cache_key(bytes)
+            .map_err(|_| CacheDiagnostics::default())?;
+        self.load_cached(cache, &key, surface)
     }
 
     /// Loads a component: validates it, gets its compiled code from the cache or compiles it, and
@@ -83,8 +87,15 @@ impl SharedEngine {
         mut troubles: CacheDiagnostics,
         wanted: &CompileDemand<'_>,
     ) -> Result<PreparedComponent, LoadFailure> {
+        let (key, surface) = self.cache_key(bytes)?;
+        if let Some(cache) = &self.code_cache {
+            match self.load_cached(cache, &key, surface) {
+                Ok(prepared) => return Ok(prepared),
+                Err(more) => troubles = troubles.merge(more),
+            }
+        }
+        // Converting a module takes longer than loading what it was compiled to.
         let (component, surface) = to_component(bytes)?;
-        let key = self.cache_key(&component);
         let Some(cache) = &self.code_cache else {
             let (compiled, took) = self.compile(&component, &key, wanted)?;
             return Ok(self.link(
@@ -96,10 +107,6 @@ impl SharedEngine {
                 },
             )?);
         };
-        match self.load_cached(cache, &key, surface) {
-            Ok(prepared) => return Ok(prepared),
-            Err(more) => troubles = troubles.merge(more),
-        }
         // Without a lock it is compiled nevertheless, possibly by other processes too.
         let lock = cache.lock(&key, LOCK_TIMEOUT, &|| {
             wanted.abandon_signal.cause().is_some()
@@ -125,7 +132,9 @@ impl SharedEngine {
         )?)
     }
 
-    fn cache_key(&self, component: &[u8]) -> CacheKey {
+    /// Returns the key of the compiled code of WebAssembly, and the imports and exports of the
+    /// component that it is, or that a module is converted to.
+    fn cache_key(&self, bytes: &[u8]) -> Result<(CacheKey, ComponentInfo), LoadError> {
         use std::hash::{DefaultHasher, Hash, Hasher};
         // One key for both engines, since the allocator does not affect compiled code.
         let mut hasher = DefaultHasher::new();
@@ -133,10 +142,19 @@ impl SharedEngine {
             .engine
             .precompile_compatibility_hash()
             .hash(&mut hasher);
-        CacheKey::new(
-            &CacheKey::content_hash(component),
-            &[&hasher.finish().to_le_bytes(), VERSION],
-        )
+        let engine = hasher.finish().to_le_bytes();
+        let content = CacheKey::content_hash(bytes);
+        Ok(match detect_encoding(bytes)? {
+            Encoding::Component => (
+                CacheKey::new(&content, &[&engine, VERSION]),
+                component_info(bytes)?,
+            ),
+            Encoding::CoreModule => {
+                let [adapter, encoder] = adapter();
+                let key = CacheKey::new(&content, &[&engine, VERSION, adapter, encoder]);
+                (key, INFO_OF_ADAPTED)
+            }
+        })
     }
 
     /// Loads compiled code from the cache, or returns what was wrong with the entry.

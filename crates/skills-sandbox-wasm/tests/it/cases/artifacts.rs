@@ -23,9 +23,13 @@ struct CacheFixture {
 
 impl CacheFixture {
     async fn filled(generation: Generation) -> Self {
+        Self::filled_with(programs::nothing(generation)).await
+    }
+
+    async fn filled_with(program: Vec<u8>) -> Self {
         let cached = Self {
             directory: tempfile::tempdir().unwrap(),
-            program: programs::nothing(generation).into(),
+            program: program.into(),
         };
         assert!(
             cached
@@ -112,6 +116,28 @@ fn sandbox(cache: &Path, scratch: &Path, profile: WasmProfile) -> WasmSandbox {
 
 fn origin(outcome: &RunOutput) -> String {
     outcome.enforcement.field_value("code").unwrap().to_owned()
+}
+
+/// A module is found by its own bytes, before it is converted to a component.
+#[tokio::test]
+async fn case_32_the_code_of_a_module_is_found_and_replaced() {
+    let module = |start: &str| {
+        let exports = format!(r#"(memory (export "memory") 1) (func (export "_start") {start})"#);
+        programs::compile(&format!("(module {exports})"))
+    };
+    let cached = CacheFixture::filled_with(module("")).await;
+    assert_eq!(cached.code(WasmProfile::Fast).await, CACHED);
+    let mut damaged = std::fs::read(cached.artifact()).unwrap();
+    damaged.pop();
+    std::fs::write(cached.artifact(), damaged).unwrap();
+    cached.recovers("one less").await;
+    let other = CacheFixture {
+        program: module("nop").into(),
+        ..cached
+    };
+    let code = other.code(WasmProfile::Fast).await;
+    assert!(code.starts_with("compiled in "), "{code}");
+    assert_eq!(other.artifacts().len(), 2);
 }
 
 #[tokio::test]
