@@ -3,7 +3,8 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use skills_install::{LockFile, SourceRule, SourceSpec, TreePath};
+use skills_discovery::TreePath;
+use skills_install::{LockFile, SourceRule, SourceSpec};
 
 fuzz_target!(|bytes: &[u8]| {
     skills_install::parse_documents(bytes);

@@ -98,6 +98,8 @@ mod summary;
 #[cfg(feature = "fs")]
 mod traversal;
 #[cfg(feature = "fs")]
+mod tree_path;
+#[cfg(feature = "fs")]
 mod unread_skills;
 mod walk_path;
 #[cfg(feature = "watch")]
@@ -151,5 +153,7 @@ pub use stamp_set::StampSet;
 pub use stamped_listing::{StampedFile, StampedListing};
 #[cfg(feature = "fs")]
 pub use summary::CatalogSummary;
+#[cfg(feature = "fs")]
+pub use tree_path::{PathProblem, TreePath};
 #[cfg(feature = "watch")]
 pub use watch::{CatalogChange, RootWatcher, WatchOptions, WatchProblem};

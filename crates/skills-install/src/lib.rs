@@ -84,10 +84,11 @@ mod staged_skill;
 mod staged_tree;
 mod store;
 mod temporary_dir;
-mod tree_path;
 mod trust_change;
 mod verify;
 mod web;
+
+use skills_discovery::{PathProblem, TreePath};
 
 pub use capabilities::{Capabilities, Difference, ToolWords};
 pub use error::{InstallError, InstallErrorKind};
@@ -103,7 +104,6 @@ pub use publish::WellKnownSite;
 pub use signature::statement;
 pub use source::{SourceError, SourceRule, SourceSpec};
 pub use store::Store;
-pub use tree_path::{PathProblem, TreePath};
 pub use trust_change::TrustChange;
 pub use verify::{SkillState, Verification};
 pub use web::{InvalidHost, Lookup, PrivateHost, WebOptions};

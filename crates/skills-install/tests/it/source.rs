@@ -67,7 +67,7 @@ fn a_directory_below_the_root_of_the_file_system_is_one() {
     }
     let root: SourceSpec = "/".parse().unwrap();
     assert_eq!(root.to_string(), "/");
-    let below = root.with_path(skills_install::TreePath::new("pdf").unwrap());
+    let below = root.with_path(skills_discovery::TreePath::new("pdf").unwrap());
     assert_eq!(below.to_string().parse(), Ok(below));
 }
 

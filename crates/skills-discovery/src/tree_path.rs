@@ -2,8 +2,9 @@
 
 use std::fmt;
 
-use skills_discovery::fold_case;
 use skills_manifest::is_invisible;
+
+use crate::fold_case;
 
 /// Maximum length of a path, in bytes.
 const MAX_PATH_BYTES: usize = 1_024;
@@ -26,7 +27,7 @@ const DEVICE_NAMES: [&str; 24] = [
 /// name, and no directory of version control. The empty path is the directory itself.
 ///
 /// ```
-/// use skills_install::{PathProblem, TreePath};
+/// use skills_discovery::{PathProblem, TreePath};
 ///
 /// assert_eq!(TreePath::new("scripts/run.py")?.file_name(), Some("run.py"));
 /// assert_eq!(TreePath::new("../run.py"), Err(PathProblem::Traversal));
@@ -139,7 +140,7 @@ impl TreePath {
     }
 
     /// Returns the path and the paths of all directories above it, from the path to the root.
-    pub(crate) fn ancestors(&self) -> impl Iterator<Item = &str> {
+    pub fn ancestors(&self) -> impl Iterator<Item = &str> {
         let ends = self.0.rmatch_indices('/').map(|(at, _)| at);
         let above = ends.map(|end| &self.0[..end]);
         let root = (!self.is_root()).then_some("");
@@ -174,7 +175,8 @@ impl TreePath {
 
     /// Returns the path in the form in which file systems that ignore case and Unicode composition
     /// compare it.
-    pub(crate) fn folded(&self) -> String {
+    #[must_use]
+    pub fn folded(&self) -> String {
         fold_case(&self.0)
     }
 }
