@@ -5,7 +5,7 @@ use std::path::Path;
 
 use crate::lock_error::Problem;
 use crate::open::open_root;
-use crate::{ContentDigest, LOCK_FILE, LockEntry, LockError};
+use crate::{ContentDigest, LOCK_FILE, LockDifference, LockEntry, LockError};
 
 /// The content that each locked skill must have, by the name of its directory: its digest, and which
 /// files are executable.
@@ -40,6 +40,28 @@ pub(crate) struct RequiredContent {
     pub(crate) digest: ContentDigest,
     /// The executable files, sorted.
     pub(crate) executable: Vec<String>,
+}
+
+impl RequiredContent {
+    /// Returns how content with this digest and these executable files, sorted, differs.
+    pub(crate) fn difference(
+        &self,
+        digest: ContentDigest,
+        executables: &[String],
+    ) -> Option<LockDifference> {
+        if digest != self.digest {
+            return Some(LockDifference::Content(digest));
+        }
+        if executables == self.executable {
+            return None;
+        }
+        let (now, locked) = (executables, &self.executable);
+        let added = now.iter().filter(|file| !locked.contains(file));
+        let removed = locked.iter().filter(|file| !now.contains(file));
+        let mut files: Vec<String> = added.chain(removed).cloned().collect();
+        files.sort_unstable();
+        Some(LockDifference::Executable(files))
+    }
 }
 
 impl ContentLock {

@@ -14,6 +14,7 @@ use sha2::{Digest as _, Sha256};
 
 pub(crate) use self::skill_tree::ContentStamps;
 use self::skill_tree::SkillTree;
+use crate::content_hasher::{ContentHasher, MAX_BYTES};
 use crate::error::DiscoveryError;
 use crate::file_stamp::ScanStart;
 use crate::generated_files::is_in_generated_directory;
@@ -23,8 +24,6 @@ use crate::open::open_root;
 use crate::slash_path::to_slash_path;
 use crate::{ContentDigest, FileStamp, SkillFiles};
 
-/// The maximum total size of the files of a skill with a digest: 256 MiB.
-const MAX_BYTES: u64 = 256 << 20;
 /// The number of digests in one generation of a cache. There are two generations. The files of a
 /// large catalog fit into one: a caller that reads more in turn finds none of them again.
 const MAX_CACHED: usize = 200_000;
@@ -356,7 +355,7 @@ impl SkillFiles {
         tree: &SkillTree,
         mut digest_file: impl FnMut(&Path) -> Result<[u8; 32], DiscoveryError>,
     ) -> Result<ContentDigest, DiscoveryError> {
-        let mut hasher = Sha256::new();
+        let mut hasher = ContentHasher::default();
         for (path, link) in &tree.entries {
             // The separator is `/` on all systems, so that the digest is the same.
             let text = path
@@ -364,24 +363,16 @@ impl SkillFiles {
                 .map(|part| part.as_os_str().as_encoded_bytes())
                 .collect::<Vec<_>>()
                 .join(&b'/');
-            // The length separates the path from what follows, so that no two skills feed the same
-            // bytes to the hasher.
-            hasher.update((text.len() as u64).to_le_bytes());
-            hasher.update(&text);
-            if let Some(link) = link {
-                hasher.update([1]);
-                hasher.update(Sha256::digest(link.as_os_str().as_encoded_bytes()));
-            } else {
-                hasher.update([0]);
-                hasher.update(digest_file(path)?);
+            match link {
+                Some(link) => hasher.add_link(&text, link),
+                None => hasher.add_file(&text, digest_file(path)?),
             }
         }
         // A linked skill file may be outside of the tree, but it is what a model reads.
         if self.is_skill_file_linked() || self.is_skill_file_generated(tree) {
-            hasher.update([2]);
-            hasher.update(Sha256::digest(self.read_skill_file()?));
+            hasher.add_outer_skill_file(&self.read_skill_file()?);
         }
-        Ok(ContentDigest(hasher.finalize().into()))
+        Ok(hasher.finish())
     }
 
     /// Returns true if the skill file is a symlink into a generated directory, which the tree does

@@ -21,7 +21,8 @@ use crate::{
     Entry, EntryWarning, FileStamp, Root, SKILL_FILE, ScanLimits, SearchDepth, SkipReason, Skipped,
     StampSet,
 };
-use skill_file::{OpenedSkillFile, qualify_name, read_metadata, resolve_name};
+use skill_file::{OpenedSkillFile, qualify_name, read_metadata};
+pub(crate) use skill_file::{parse_file, resolve_name};
 
 /// A root is listed up to this multiple of the entry limit, so that its first entries by name can
 /// be found.
@@ -337,6 +338,7 @@ impl Visitor<'_> {
                 misspelled_name: (file_name != SKILL_FILE).then(|| file_name.into()),
                 linked_path,
                 reading: self.root.reading,
+                source: None,
             },
             scope: self.root.scope(),
             root: Arc::clone(&self.root_path),

@@ -1,5 +1,7 @@
 //! The configuration of a scan.
 
+#[cfg(feature = "fs")]
+use crate::SourceRoot;
 use crate::{ConfigRule, Root, ScanLimits};
 
 /// The configuration of a scan: roots, limits, rules, precedence.
@@ -31,6 +33,8 @@ use crate::{ConfigRule, Root, ScanLimits};
 #[must_use]
 pub struct Discovery {
     pub(crate) roots: Vec<Root>,
+    #[cfg(feature = "fs")]
+    pub(crate) sources: Vec<SourceRoot>,
     pub(crate) limits: ScanLimits,
     pub(crate) precedence: Precedence,
     pub(crate) rules: Vec<ConfigRule>,
@@ -45,6 +49,8 @@ impl Discovery {
     pub fn new(roots: impl IntoIterator<Item = Root>) -> Self {
         Self {
             roots: roots.into_iter().collect(),
+            #[cfg(feature = "fs")]
+            sources: Vec::new(),
             limits: ScanLimits::default(),
             precedence: Precedence::KeepAll,
             rules: Vec::new(),
@@ -56,6 +62,13 @@ impl Discovery {
     /// Replaces the roots.
     pub fn with_roots(mut self, roots: impl IntoIterator<Item = Root>) -> Self {
         self.roots = roots.into_iter().collect();
+        self
+    }
+
+    /// Adds a source of skills that have no directory.
+    #[cfg(feature = "fs")]
+    pub fn source(mut self, source: SourceRoot) -> Self {
+        self.sources.push(source);
         self
     }
 

@@ -55,24 +55,27 @@ impl Entry {
     }
 
     /// Returns the canonical path of the skill directory. Two entries are the same skill if and
-    /// only if their directories are equal.
+    /// only if their directories are equal. A skill of a source has a path below `/skill-sources`
+    /// that does not exist; runs of it see their private copy there.
     #[must_use]
     pub fn directory(&self) -> &Path {
         &self.location.directory
     }
 
-    /// Returns the path of the `SKILL.md`, for display only. To read it use `open`, which
-    /// does not follow a directory that was replaced by a symlink.
+    /// Returns the path of the `SKILL.md`, for display only; of a skill of a source a relative path
+    /// that starts with the name of the source. To read it use `open`, which does not follow a
+    /// directory that was replaced by a symlink.
     #[must_use]
     pub fn location(&self) -> PathBuf {
-        self.directory().join(self.location.file_name())
+        self.location.skill_file()
     }
 
     /// Returns true if `path` is the canonical path of the directory or of the `SKILL.md`.
     pub(crate) fn is_located_at(&self, path: &Path) -> bool {
         // `location` allocates, so the directories are compared first.
         self.directory() == path
-            || path.parent() == Some(self.directory()) && path == self.location()
+            || (path.parent() == Some(self.directory()) || !self.has_directory())
+                && path == self.location()
     }
 
     /// Returns the path of the root that the skill was found in, as it was passed to the scan;
@@ -90,7 +93,8 @@ impl Entry {
     }
 
     pub(crate) fn openai_file(&self) -> &OpenAiFile {
-        self.metadata.openai(self.directory())
+        self.metadata
+            .openai(|below_plugin| self.location.read_openai_file(below_plugin))
     }
 
     /// Returns true if the skill is listed to a model, which may choose it by itself: neither the
@@ -119,9 +123,20 @@ impl Entry {
 
     /// Returns the paths by which lock files can list the skill: its directory, and what the scan
     /// passed below the root on the way to it, directories and symlinks. The name is that of the
-    /// entry, and the lock file is beside it.
+    /// entry, and the lock file is beside it. None for a skill of a source.
     pub fn lock_paths(&self) -> impl Iterator<Item = &Path> {
-        self.walk_path.places(self.directory())
+        let places = self.walk_path.places(self.directory());
+        places.filter(|_| self.has_directory())
+    }
+
+    /// Returns true if the skill is in a directory; false if a source lists it.
+    #[must_use]
+    pub fn has_directory(&self) -> bool {
+        #[cfg(feature = "fs")]
+        if self.location.source.is_some() {
+            return false;
+        }
+        true
     }
 
     /// Returns true if a skill file that a scan has found is the one that this entry was read from,

@@ -34,7 +34,8 @@ impl DiscoveryError {
             Repr::TooLarge { .. } => DiscoveryErrorKind::TooLarge,
             Repr::OutsideSkill => DiscoveryErrorKind::OutsideSkill,
             Repr::Manifest(_) => DiscoveryErrorKind::Manifest,
-            Repr::Changed(_) => DiscoveryErrorKind::Changed,
+            Repr::Changed(_) | Repr::NotListed(_) => DiscoveryErrorKind::Changed,
+            Repr::Source(_) | Repr::SourcesDirectory(_) => DiscoveryErrorKind::Source,
             Repr::TooManyEntries { .. } => DiscoveryErrorKind::TooLarge,
             Repr::Io(_) => DiscoveryErrorKind::Io,
         }
@@ -104,9 +105,11 @@ pub enum DiscoveryErrorKind {
     OutsideSkill,
     /// The `SKILL.md` is not valid; see [`DiscoveryError::manifest`].
     Manifest,
-    /// The skill is locked, and its content is not that of its lock file any more. Nothing of it is
-    /// read.
+    /// The skill is locked, and its content is not that of its lock file any more, or a source has
+    /// another content than it listed. Nothing of it is read.
     Changed,
+    /// A [source](crate::SkillSource) cannot be read, or lists what is not a skill.
+    Source,
     /// Any other error of the operating system, such as a missing permission.
     Io,
 }
@@ -122,6 +125,7 @@ impl DiscoveryErrorKind {
             Self::OutsideSkill => "outside-skill",
             Self::Manifest => "manifest",
             Self::Changed => "changed",
+            Self::Source => "source",
             Self::Io => "io",
         }
     }
@@ -143,6 +147,12 @@ pub(crate) enum Repr {
     Manifest(ManifestError),
     #[error("changed: {0}")]
     Changed(LockDifference),
+    #[error("changed: `{0}` is not what its source listed")]
+    NotListed(String),
+    #[error("{0}")]
+    Source(Box<dyn std::error::Error + Send + Sync>),
+    #[error("sources have no skills while `{0}` exists")]
+    SourcesDirectory(&'static str),
     #[error("I/O error: {0}")]
     Io(io::Error),
 }

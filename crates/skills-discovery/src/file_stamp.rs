@@ -113,6 +113,24 @@ impl FileStamp {
         self
     }
 
+    /// Returns the stamp of a listed skill, which changes with its content digest. `bytes` is the
+    /// size of its `SKILL.md`.
+    #[cfg(feature = "fs")]
+    pub(crate) fn of_listed(digest: crate::ContentDigest, bytes: u64) -> Self {
+        let (words, _) = digest.as_bytes().as_chunks::<8>();
+        let word = |index: usize| u64::from_le_bytes(words[index]);
+        Self {
+            stat: FileStat {
+                device: word(0),
+                inode: word(1),
+                bytes,
+                modified: (word(2).cast_signed(), 0),
+                changed: (word(3).cast_signed(), 0),
+            },
+            settled: true,
+        }
+    }
+
     /// Returns true if the clock tick of the last write was over when the scan began.
     pub(crate) fn is_settled(self) -> bool {
         self.settled

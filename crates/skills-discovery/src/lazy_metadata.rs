@@ -1,6 +1,5 @@
 //! The metadata of a skill, parsed on first access.
 
-use std::path::Path;
 use std::sync::{Arc, OnceLock};
 
 use skills_manifest::{FrontmatterScan, Manifest, Warning};
@@ -67,9 +66,11 @@ impl LazyMetadata {
         })
     }
 
-    pub(crate) fn openai(&self, directory: &Path) -> &OpenAiFile {
+    /// Returns `agents/openai.yaml`, which the first call reads with `read`; it gets the path of the
+    /// skill relative to its plugin.
+    pub(crate) fn openai(&self, read: impl FnOnce(Option<&str>) -> OpenAiFile) -> &OpenAiFile {
         self.openai
-            .get_or_init(|| OpenAiFile::read(directory, self.below_plugin.as_deref()))
+            .get_or_init(|| read(self.below_plugin.as_deref()))
     }
 
     /// Returns the first line of the body that is not UTF-8, which the first call reads with `read`.

@@ -2,10 +2,14 @@
 //! through a directory handle that no path leads out of.
 //!
 //! ```text
-//! Roots --discover--> Catalog: entries in a fixed order, and everything skipped, with the reason
-//!                        |
-//!                      Entry --open--> SkillFiles: document, resources, bytes
+//! Roots, SourceRoots --scan--> Catalog: entries in a fixed order, and everything skipped, with
+//!                                 |     the reason
+//!                               Entry --open--> SkillFiles: document, resources, bytes
 //! ```
+//!
+//! A [`Root`] is a directory. A [`SourceRoot`] has a [`SkillSource`], which lists skills that are in
+//! memory, in an archive or at a server; when such a skill is opened its files are written to a
+//! private directory, so that everything reads files through the same handle.
 //!
 //! A catalog contains metadata only. A scan reads the first 1 KiB of each `SKILL.md`, and more only
 //! if the frontmatter is longer; bodies, scripts and references are not read until
@@ -44,6 +48,8 @@ mod client_profile;
 mod config_rule;
 mod content_digest;
 #[cfg(feature = "fs")]
+mod content_hasher;
+#[cfg(feature = "fs")]
 mod content_lock;
 #[cfg(feature = "fs")]
 mod digested_content;
@@ -60,12 +66,16 @@ mod generated_files;
 mod generation;
 mod inactive_entry;
 mod lazy_metadata;
+#[cfg(feature = "fs")]
+mod listed_skill;
 mod lock_difference;
 #[cfg(feature = "fs")]
 mod lock_entry;
 mod lock_error;
 #[cfg(feature = "fs")]
 mod locked_content;
+#[cfg(feature = "fs")]
+mod memory_source;
 #[cfg(feature = "fs")]
 mod namespace;
 #[cfg(feature = "fs")]
@@ -87,8 +97,16 @@ mod scan_limits;
 #[cfg(feature = "fs")]
 mod skill_files;
 mod skill_location;
+#[cfg(feature = "fs")]
+mod skill_source;
 mod skipped;
 mod slash_path;
+#[cfg(feature = "fs")]
+mod source_root;
+#[cfg(feature = "fs")]
+mod source_scan;
+#[cfg(feature = "fs")]
+mod source_skill;
 #[cfg(feature = "fs")]
 mod stamp_set;
 #[cfg(feature = "fs")]
@@ -123,10 +141,14 @@ pub use file_stamp::FileStamp;
 pub use generated_files::{FOLDER_SETTINGS, is_generated, is_in_generated_directory};
 pub use generation::{Generation, Generations, WatcherRegistration};
 pub use inactive_entry::{InactiveEntry, InactiveReason};
+#[cfg(feature = "fs")]
+pub use listed_skill::{ListedFile, ListedSkill, ListingProblem};
 pub use lock_difference::LockDifference;
 #[cfg(feature = "fs")]
 pub use lock_entry::{LockEntry, MAX_LOCK_BYTES};
 pub use lock_error::{LOCK_VERSION, LockError};
+#[cfg(feature = "fs")]
+pub use memory_source::{MemorySkill, MemorySource};
 #[cfg(feature = "fs")]
 pub use omitted_file::{OmissionReason, OmittedFile};
 #[cfg(feature = "fs")]
@@ -145,8 +167,12 @@ pub use scan::discover;
 pub use scan_limits::ScanLimits;
 #[cfg(feature = "fs")]
 pub use skill_files::{Resource, ResourceListing, SkillFiles};
+#[cfg(feature = "fs")]
+pub use skill_source::{ReceiveFile, SkillSource, SourceFailure, SourceKind, SourceListing};
 pub use skills_manifest::{DelimiterRule, MissingDescription, NameRule, ReadingRules};
 pub use skipped::{SkipReason, Skipped};
+#[cfg(feature = "fs")]
+pub use source_root::SourceRoot;
 #[cfg(feature = "fs")]
 pub use stamp_set::StampSet;
 #[cfg(feature = "fs")]

@@ -107,18 +107,11 @@ fn compare(
     let Ok(content) = content else {
         return Some(LockDifference::Unreadable);
     };
-    if content.digest != required.digest {
-        return Some(LockDifference::Content(content.digest));
-    }
     // Other systems have no such permission.
-    let executables = content.executables();
-    if cfg!(unix) && executables != required.executable {
-        let (now, locked) = (&executables, &required.executable);
-        let added = now.iter().filter(|file| !locked.contains(file));
-        let removed = locked.iter().filter(|file| !now.contains(file));
-        let mut files: Vec<String> = added.chain(removed).cloned().collect();
-        files.sort_unstable();
-        return Some(LockDifference::Executable(files));
-    }
-    None
+    let executables = if cfg!(unix) {
+        content.executables()
+    } else {
+        required.executable.clone()
+    };
+    required.difference(content.digest, &executables)
 }

@@ -4,6 +4,7 @@ use std::collections::VecDeque;
 use std::ffi::OsStr;
 use std::io;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use cap_std::fs::{Dir, Metadata, ReadDir};
 use percent_encoding::percent_decode_str;
@@ -21,6 +22,7 @@ use crate::open::{open_canonical, open_regular, open_root, read_opened};
 use crate::openai_file::OpenAiFile;
 use crate::skill_location::SkillLocation;
 use crate::slash_path::to_slash_path;
+use crate::source_skill::WrittenSkill;
 use crate::{FileStamp, StampedFile, StampedListing};
 
 /// The maximum number of files in a listing.
@@ -62,6 +64,8 @@ pub struct SkillFiles {
     /// The canonical path of the skill file if it is a symlink that may lead out of the skill.
     linked_path: Option<Box<Path>>,
     reading: ReadingRules,
+    /// Keeps the directory of a skill of a source.
+    _written: Option<Arc<WrittenSkill>>,
 }
 
 /// The files of a skill, or of one of its directories.
@@ -104,12 +108,31 @@ impl From<StampedFile> for Resource {
 impl SkillFiles {
     /// Opens the directory of an entry by its canonical path.
     pub(crate) fn open(location: &SkillLocation) -> Result<Self, DiscoveryError> {
+        let (directory, written) = match &location.source {
+            Some(source) => {
+                let (directory, written) = source.skill.open()?;
+                (directory, Some(written))
+            }
+            None => (open_canonical(&location.directory)?, None),
+        };
         Ok(Self {
-            directory: open_canonical(&location.directory)?,
+            directory,
             file_name: location.file_name().to_owned(),
             linked_path: location.linked_path.clone(),
             reading: location.reading,
+            _written: written,
         })
+    }
+
+    /// Uses the handle of a directory with a `SKILL.md`.
+    pub(crate) fn of_handle(directory: Dir) -> Self {
+        Self {
+            directory,
+            file_name: SKILL_FILE.to_owned(),
+            linked_path: None,
+            reading: ReadingRules::default(),
+            _written: None,
+        }
     }
 
     /// Opens a directory that no scan has found, and finds its `SKILL.md` in any case (`skill.md`).
@@ -129,10 +152,8 @@ impl SkillFiles {
         // Uppercase sorts before lowercase, so `SKILL.md` goes before all other spellings.
         let file_name = names.into_iter().min().ok_or(Repr::NotFound)?;
         Ok(Self {
-            directory: handle,
             file_name,
-            linked_path: None,
-            reading: ReadingRules::default(),
+            ..Self::of_handle(handle)
         })
     }
 
@@ -153,10 +174,9 @@ impl SkillFiles {
         let handle = open_root(directory)?;
         let target = directory.join(name).canonicalize()?;
         Ok(Self {
-            directory: handle,
             file_name: name.to_owned(),
             linked_path: Some(target.into()),
-            reading: ReadingRules::default(),
+            ..Self::of_handle(handle)
         })
     }
 

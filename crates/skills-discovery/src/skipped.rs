@@ -86,6 +86,9 @@ pub enum SkipReason {
     /// The directory was scanned before, through another root or symlink.
     #[error("already scanned through another root or symlink")]
     AlreadyVisited,
+    /// A source lists this path several times; none of the skills is used.
+    #[error("listed several times by its source")]
+    ListedTwice,
     /// A symlink whose target does not exist.
     #[error("broken symlink")]
     BrokenSymlink,
@@ -149,6 +152,7 @@ impl SkipReason {
             Self::TooManyDirectories { .. } => "directory-limit",
             Self::TooManyEntries { .. } => "entry-limit",
             Self::AlreadyVisited => "seen",
+            Self::ListedTwice => "listed-twice",
             Self::BrokenSymlink => "broken-symlink",
             Self::SymlinkLeavesRoot => "symlink-leaves-root",
             Self::SymlinkTooBroad => "symlink-too-broad",

@@ -15,10 +15,11 @@ use crate::namespace::PluginNamespaces;
 use crate::open::open_canonical;
 use crate::pending_dir::{PendingDir, WalkBase};
 use crate::read_dir::is_never_searched;
+use crate::source_scan::SourceScan;
 use crate::walk_path::WalkPath;
 use crate::{
-    Catalog, DirSymlinks, Discovery, Entry, HiddenDirectories, Namespace, Root, SkipReason,
-    Skipped, parallel,
+    Catalog, DirSymlinks, Discovery, Entry, HiddenDirectories, Namespace, Precedence, Root,
+    SkipReason, Skipped, parallel,
 };
 
 /// The number of directories that are visited before the limits are checked again.
@@ -48,8 +49,15 @@ pub(crate) fn walk(
     // claim their directories, and so make them inactive.
     let (trusted, untrusted): (Vec<&Root>, Vec<&Root>) =
         discovery.roots.iter().partition(|root| root.is_trusted());
+    // A skill of a directory wins over one of a source.
+    if discovery.precedence == Precedence::LastRoot {
+        walk.list_sources();
+    }
     for root in trusted.into_iter().chain(untrusted) {
         walk.walk_root(root);
+    }
+    if discovery.precedence != Precedence::LastRoot {
+        walk.list_sources();
     }
     let digests = previous.map(Catalog::shared_digests).unwrap_or_default();
     Catalog::new(walk.output, discovery, digests, scan_start)
@@ -82,6 +90,31 @@ struct RootUsage {
 impl Walk<'_> {
     fn skip(&mut self, path: impl Into<PathBuf>, reason: SkipReason) {
         self.output.skipped.push(Skipped::new(path, reason));
+    }
+
+    /// Lists the skills of all sources.
+    fn list_sources(&mut self) {
+        let previous = std::mem::take(&mut self.previous);
+        for root in &self.discovery.sources {
+            let scan = SourceScan {
+                root,
+                limits: &self.discovery.limits,
+                scan_start: self.scan_start,
+                previous: &|directory| previous.get(directory).copied(),
+            };
+            // Before the listing, so that a change meanwhile is noticed; also of a source that fails,
+            // so that it is not asked again for each call.
+            self.output.revisions.push(root.source.revision());
+            if !is_printable(root.source.name()) {
+                self.skip(root.source.name(), SkipReason::Unprintable);
+            } else if self.root_paths.insert(root.directory.to_path_buf()) {
+                scan.list(&mut self.output);
+            } else {
+                // The entries of both would have the same directories.
+                self.skip(root.source.name(), SkipReason::AlreadyVisited);
+            }
+        }
+        self.previous = previous;
     }
 
     fn walk_root(&mut self, root: &Root) {

@@ -94,7 +94,7 @@ impl Search {
         };
         let skills: Vec<&Entry> = catalog
             .all_entries()
-            .filter(|entry| !was_searched(entry.directory()))
+            .filter(|entry| entry.has_directory() && !was_searched(entry.directory()))
             .collect();
         let list = |entry: &&Entry| self.list_skill(entry.directory());
         let listings: Vec<_> = parallel::map(&skills, threads, list).collect();

@@ -27,6 +27,15 @@ impl WalkPath {
         }
     }
 
+    /// Returns the way to the skills of a source, whose directories do not exist.
+    pub(crate) fn of_source(directory: &Path) -> Self {
+        Self {
+            base: directory.to_owned(),
+            links: Vec::new(),
+            is_root: true,
+        }
+    }
+
     /// Returns the way through the symlink `link`, which is below this directory, to `target`.
     pub(crate) fn through_link(&self, link: &Path, target: &Path) -> Self {
         let links = self.places(link).map(Path::to_owned).collect();

@@ -20,9 +20,15 @@ const CRATES: &[(&str, usize, &[&str])] = &[
     // A skill file is read without its directory, for the search index.
     (
         "skills-discovery",
-        // The paths of files of a skill, which were in `skills-install`.
-        9_850,
-        &["skills-clients", "skills-manifest", "skills-threads"],
+        // The paths of files of a skill, which were in `skills-install`; skills of sources that are
+        // not directories.
+        11_150,
+        &[
+            "skills-clients",
+            "skills-manifest",
+            "skills-store",
+            "skills-threads",
+        ],
     ),
     (
         "skills-client-config",

@@ -20,11 +20,12 @@ pub(super) fn resolve_active(
     entries: Vec<Entry>,
     discovery: &Discovery,
     lock_check: &LockCheck<'_>,
+    source_reasons: &SourceReasons,
     stamps: &mut StampSet,
     skipped: &mut Vec<Skipped>,
 ) -> (Vec<Entry>, Vec<InactiveEntry>) {
     let mut inactive = Vec::new();
-    let activation = Activation::new(discovery);
+    let activation = Activation::new(discovery, source_reasons);
     let mut candidates = Vec::with_capacity(entries.len());
     for entry in entries {
         match activation.untrusted_reason(&entry) {
@@ -54,6 +55,9 @@ pub(super) fn resolve_active(
     (active, inactive)
 }
 
+/// Why the content of a skill of a source is not trusted, if it is not, by directory.
+pub(crate) type SourceReasons = HashMap<Arc<Path>, Option<InactiveReason>>;
+
 /// What the check of lock files needs.
 pub(super) struct LockCheck<'a> {
     pub(super) digests: &'a SharedDigests,
@@ -64,14 +68,16 @@ pub(super) struct LockCheck<'a> {
 
 /// What decides, for each skill on its own, whether it is active.
 struct Activation<'a> {
+    source_reasons: &'a SourceReasons,
     untrusted_roots: Vec<&'a Path>,
     product: Option<&'a str>,
     rules: Vec<ConfigRule>,
 }
 
 impl<'a> Activation<'a> {
-    fn new(discovery: &'a Discovery) -> Self {
+    fn new(discovery: &'a Discovery, source_reasons: &'a SourceReasons) -> Self {
         Self {
+            source_reasons,
             untrusted_roots: discovery
                 .roots
                 .iter()
@@ -91,6 +97,10 @@ impl<'a> Activation<'a> {
 
     /// Trust goes first: nothing that an untrusted skill says is reported as the reason.
     fn untrusted_reason(&self, entry: &Entry) -> Option<InactiveReason> {
+        if !entry.has_directory() {
+            let reason = self.source_reasons.get(entry.directory());
+            return reason.map_or(Some(InactiveReason::Untrusted), Option::clone);
+        }
         let is_untrusted = self.untrusted_roots.contains(&entry.root());
         is_untrusted.then_some(InactiveReason::Untrusted)
     }

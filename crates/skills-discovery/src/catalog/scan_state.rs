@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::sync::{Arc, OnceLock};
 
 use super::Catalog;
-use super::resolve::{self, LockCheck};
+use super::resolve::{self, LockCheck, SourceReasons};
 use crate::file_stamp::ScanStart;
 use crate::locked_content::SharedDigests;
 use crate::openai_file::OPENAI_FILE;
@@ -22,6 +22,8 @@ pub(super) struct ScanState {
     unread: OnceLock<UnreadSkills>,
     /// The digests of the files of locked skills, for the next scan.
     digests: SharedDigests,
+    /// The revision of each source before it was listed.
+    revisions: Vec<u64>,
     /// The configuration of the scan; `None` for an empty catalog that no scan made.
     settings: Option<Arc<Discovery>>,
 }
@@ -34,6 +36,9 @@ pub(crate) struct WalkOutput {
     pub(crate) stamps: StampSet,
     /// The symlinks that were followed, including roots, with their canonical targets.
     pub(crate) symlinks: Vec<(PathBuf, PathBuf)>,
+    /// The revision of each source before it was listed.
+    pub(crate) revisions: Vec<u64>,
+    pub(crate) source_reasons: SourceReasons,
 }
 
 impl Catalog {
@@ -48,6 +53,8 @@ impl Catalog {
             mut skipped,
             mut stamps,
             symlinks,
+            revisions,
+            source_reasons,
         } = output;
         let canonical = |root: &Root| {
             symlinks
@@ -69,6 +76,7 @@ impl Catalog {
                 scan_start,
                 roots: &trusted_roots,
             },
+            &source_reasons,
             &mut stamps,
             &mut skipped,
         );
@@ -95,6 +103,7 @@ impl Catalog {
                 stamps,
                 unread: OnceLock::new(),
                 digests,
+                revisions,
                 settings: Some(Arc::new(discovery.clone())),
             },
         }
@@ -148,7 +157,13 @@ impl Catalog {
             let unread = self.scan.unread.get();
             unread.is_none_or(|unread| unread.stamps.is_current_on(threads))
         };
+        let are_sources_current = || {
+            let sources = self.settings().into_iter().flat_map(|all| &all.sources);
+            let mut sources = sources.zip(&self.scan.revisions);
+            !sources.any(|(root, revision)| root.source.changed(*revision))
+        };
         if !self.scan.stamps.is_current_on(threads)
+            || !are_sources_current()
             || !are_symlinks_current()
             || !is_unread_current()
         {
@@ -189,6 +204,9 @@ impl Catalog {
 }
 
 fn is_entry_current(entry: &Entry) -> bool {
+    if !entry.has_directory() {
+        return true;
+    }
     // One buffer for both paths: this runs for each skill before each call.
     let mut path =
         PathBuf::with_capacity(entry.directory().as_os_str().len() + OPENAI_FILE.len() + 1);

@@ -5,14 +5,10 @@ use std::path::{Path, PathBuf};
 use cap_std::fs::Dir;
 
 use crate::FileStamp;
+use crate::content_hasher::{MAX_DEPTH, MAX_FILES};
 use crate::error::{DiscoveryError, Repr};
 use crate::file_stamp::ScanStart;
 use crate::generated_files::is_generated;
-
-/// The maximum number of files and directories of a skill with a digest.
-const MAX_FILES: usize = 10_000;
-/// The maximum number of directory levels below the skill directory.
-const MAX_DEPTH: usize = 32;
 
 /// The stamps of what a digest was computed from, relative to the skill directory: directories and
 /// files, each taken before it was read. `None` if there is none.

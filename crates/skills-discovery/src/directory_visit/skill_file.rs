@@ -27,7 +27,7 @@ const DELIMITER_BYTES: usize = 64;
 pub(super) type OpenedSkillFile = (File, FileStamp, Option<Box<Path>>);
 
 /// The name that a skill declares, and its metadata.
-pub(super) type NamedMetadata = (Option<SkillName>, Arc<LazyMetadata>);
+pub(crate) type NamedMetadata = (Option<SkillName>, Arc<LazyMetadata>);
 
 impl Visitor<'_> {
     /// Opens a skill file: by a single system call if the path has no symlinks, otherwise through
@@ -138,7 +138,7 @@ pub(super) fn read_metadata(
 }
 
 /// Parses a whole file, or more of it than the largest frontmatter.
-fn parse_file(
+pub(crate) fn parse_file(
     bytes: &[u8],
     rules: ReadingRules,
     below_plugin: Option<String>,
@@ -178,7 +178,7 @@ fn parse_head(
 
 /// Returns the declared name, or else that of the directory if it is valid, and warns if they
 /// differ. With [`NameRule::Directory`] it is always that of the directory.
-pub(super) fn resolve_name(
+pub(crate) fn resolve_name(
     declared: Option<SkillName>,
     directory: &Path,
     rule: NameRule,

@@ -13,7 +13,8 @@ impl Entry {
     /// path was replaced by a symlink since the scan
     /// ([`OutsideSkill`](crate::DiscoveryErrorKind::OutsideSkill)). Fails if the skill is locked and
     /// changed since the scan ([`Changed`](crate::DiscoveryErrorKind::Changed)), which compares the
-    /// metadata of all files of a locked skill.
+    /// metadata of all files of a locked skill; also if a source has other content than it listed.
+    /// The first call for a skill of a source waits for the source.
     pub fn open(&self) -> Result<SkillFiles, DiscoveryError> {
         let files = SkillFiles::open(&self.location)?;
         if let Some(locked) = &self.locked {
@@ -24,11 +25,15 @@ impl Entry {
 
     /// Reads the whole skill file, as [`open`](Self::open) and
     /// [`read_skill_file`](SkillFiles::read_skill_file) do, for callers that read nothing else of
-    /// the skill: the directory is not opened.
+    /// the skill: the directory is not opened. That of a skill of a source is the listed one, for
+    /// which the source is not read.
     ///
     /// # Errors
     /// Fails as these two do.
     pub fn read_skill_file(&self) -> Result<Vec<u8>, DiscoveryError> {
+        if let Some(source) = &self.location.source {
+            return Ok(source.skill.listed().skill_file().to_vec());
+        }
         let opened = match self.location.linked_path {
             None => open_canonical_regular(&self.location(), MAX_FILE_BYTES),
             Some(_) => None,
@@ -45,9 +50,13 @@ impl Entry {
 
     /// Returns the content digest that the lock file beside the skill requires, which the content
     /// had at the time of the scan; `None` if the skill is not locked. Nothing of a locked skill may
-    /// run with another content.
+    /// run with another content. A skill of a source is always locked to the digest that the source
+    /// listed.
     #[must_use]
     pub fn locked_digest(&self) -> Option<ContentDigest> {
+        if let Some(source) = &self.location.source {
+            return Some(source.skill.listed().digest());
+        }
         let locked = self.locked.as_ref()?;
         (locked.directory() == self.directory()).then(|| locked.digest())
     }

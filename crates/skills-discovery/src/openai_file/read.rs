@@ -41,6 +41,22 @@ impl OpenAiFile {
         }
     }
 
+    /// Reads the file from its content; `None` if there is none.
+    pub(crate) fn of_content(content: Option<&[u8]>, below_plugin: Option<&str>) -> Self {
+        let Some(content) = content else {
+            return Self::default();
+        };
+        if content.len() as u64 > MAX_BYTES {
+            return Self::unreadable(format!("larger than {MAX_BYTES} bytes"));
+        }
+        let (metadata, warnings) = OpenAiMetadata::parse(content, below_plugin);
+        Self {
+            metadata: Some(Box::new(metadata)),
+            stamp: None,
+            warnings,
+        }
+    }
+
     /// Reads the file below the handle of a skill directory.
     pub(crate) fn read_in(handle: &Dir, below_plugin: Option<&str>) -> Self {
         let opened = open_regular(handle, Path::new(OPENAI_FILE), MAX_BYTES);

@@ -18,6 +18,7 @@ mod profiles;
 mod property;
 mod rescan;
 mod scan;
+mod sources;
 mod stamps;
 mod tree;
 mod unread;

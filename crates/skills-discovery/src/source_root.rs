@@ -1,0 +1,117 @@
+//! Sources of a scan, and how each is read.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use sha2::{Digest as _, Sha256};
+use skills_manifest::ReadingRules;
+
+use crate::source_skill::RecentSkills;
+use crate::{Scope, SkillSource, SourceKind, TreePath, Trust};
+
+/// The directory of the paths of listed skills. It must not exist: nothing on the disk can then be
+/// at the path of a listed skill.
+pub(crate) const SOURCES_DIRECTORY: &str = "/skill-sources";
+/// The maximum length of the readable part of a directory name, in bytes.
+const MAX_LABEL_BYTES: usize = 40;
+
+/// A source that is scanned for skills, as a [`Root`](crate::Root) is for directories.
+///
+/// A skill of a source hides no skill of a directory, whatever the
+/// [`Precedence`](crate::Precedence); if all are kept, their common name is ambiguous. The
+/// [directory](crate::Entry::directory) of its entries is below `/skill-sources`, which must not
+/// exist, and is the same in each process. Files are read with [`Entry::open`](crate::Entry::open)
+/// only, which writes them to a private directory when a skill is first opened.
+///
+/// Defaults: a [`Local`](SourceKind::Local) source is trusted, no skill of a
+/// [`Live`](SourceKind::Live) one is.
+#[derive(Debug, Clone)]
+#[must_use]
+pub struct SourceRoot {
+    pub(crate) source: Arc<dyn SkillSource>,
+    pub(crate) scope: Scope,
+    pub(crate) scratch: Arc<Path>,
+    pub(crate) trust: Trust,
+    pub(crate) lock_directory: Option<PathBuf>,
+    pub(crate) reading: ReadingRules,
+    /// The path below which the directories of the skills are.
+    pub(crate) directory: Arc<Path>,
+    pub(crate) recent: Arc<RecentSkills>,
+}
+
+impl SourceRoot {
+    /// Creates a root with the default options. `scratch` is an existing directory, in which each
+    /// skill that is opened gets a private temporary directory.
+    pub fn new(source: Arc<dyn SkillSource>, scope: Scope, scratch: impl Into<PathBuf>) -> Self {
+        let trust = match source.kind() {
+            SourceKind::Local => Trust::Trusted,
+            SourceKind::Live => Trust::Untrusted,
+        };
+        Self {
+            directory: directory_of(source.name()).into(),
+            scope,
+            scratch: scratch.into().into(),
+            trust,
+            lock_directory: None,
+            reading: ReadingRules::default(),
+            recent: Arc::default(),
+            source,
+        }
+    }
+
+    /// Sets whether the user trusts the skills. Has no effect on a [`Live`](SourceKind::Live)
+    /// source: others could replace what was trusted.
+    pub fn trust(mut self, trust: Trust) -> Self {
+        if self.source.kind() == SourceKind::Local {
+            self.trust = trust;
+        }
+        self
+    }
+
+    /// Sets the directory with the `skills.lock` that lists the content that the user has agreed to.
+    /// Default: none.
+    ///
+    /// A skill with the name and the digest of an entry is trusted. Other content under that name is
+    /// inactive (`changed`), and so is every skill if the file cannot be read. What the file does
+    /// not list is not affected, so a [`Live`](SourceKind::Live) source has no other active skill.
+    /// The file is read again in each scan.
+    pub fn lock_directory(mut self, directory: impl Into<PathBuf>) -> Self {
+        self.lock_directory = Some(directory.into());
+        self
+    }
+
+    /// Sets how a `SKILL.md` is read where clients differ.
+    pub fn reading(mut self, rules: ReadingRules) -> Self {
+        self.reading = rules;
+        self
+    }
+
+    /// Returns the path of a skill for display: relative, as no path of a directory is.
+    pub(crate) fn location(&self, skill: &TreePath) -> PathBuf {
+        format!("{}/{skill}", self.source.name()).into()
+    }
+}
+
+// Sources have no equality: the same object is the same source.
+impl PartialEq for SourceRoot {
+    fn eq(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.source, &other.source)
+            && (self.scope, self.trust, self.reading) == (other.scope, other.trust, other.reading)
+            && self.lock_directory == other.lock_directory
+            && self.scratch == other.scratch
+    }
+}
+
+impl Eq for SourceRoot {}
+
+/// Returns the directory of a source: the letters and digits of its name, for readers, and its
+/// hash. A path with a colon could not be a module path of Python.
+fn directory_of(name: &str) -> PathBuf {
+    let label: String = name
+        .chars()
+        .map(|c| if c.is_ascii_alphanumeric() { c } else { '-' })
+        .take(MAX_LABEL_BYTES)
+        .collect();
+    let hash = hex::encode(&Sha256::digest(name)[..8]);
+    Path::new(SOURCES_DIRECTORY).join(format!("{label}-{hash}"))
+}
