@@ -110,6 +110,14 @@ impl Discovery {
         &self.roots
     }
 
+    /// Returns true if there is a [source](Self::source), so that a scan and the first use of a
+    /// skill can wait for others.
+    #[cfg(feature = "fs")]
+    #[must_use]
+    pub fn has_sources(&self) -> bool {
+        !self.sources.is_empty()
+    }
+
     /// Returns true if both configurations have the same result. The number of threads does not
     /// matter.
     pub(crate) fn has_same_settings(&self, other: &Self) -> bool {

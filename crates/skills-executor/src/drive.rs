@@ -12,7 +12,7 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use skills_sandbox::EventSender;
+use skills_sandbox::{EventSender, SandboxError};
 
 use crate::artifacts::ExecutionArtifacts;
 use crate::authorize::{AttemptDecision, Authorized};
@@ -38,7 +38,9 @@ pub(crate) async fn run_skill(
 ) -> Result<ExecutionArtifacts, RuntimeError> {
     let mut record = services.config().recorder.begin(name, &options.context)?;
     let result = async {
-        let planned = Planned::of_skill(services, name, options.resolve_paths()?, hook)?;
+        let options = options.resolve_paths()?;
+        read_from_source(services, name).await?;
+        let planned = Planned::of_skill(services, name, options, hook)?;
         // The exit code of a hook is an answer.
         if hook.is_none() {
             record.run_use = begin_use(&planned);
@@ -110,6 +112,19 @@ async fn attempt(
         }
         AttemptDecision::Denied(denial) => Ok(ExecutionArtifacts::denied(skill, mode, denial)),
     }
+}
+
+/// Reads a skill of a source before a run is planned: a source can be a server, for which this thread
+/// must not wait.
+async fn read_from_source(services: &Services, name: &str) -> Result<(), RuntimeError> {
+    let library = services.library();
+    if !library.discovery().has_sources() {
+        return Ok(());
+    }
+    let (library, name) = (library.clone(), name.to_owned());
+    skills_threads::run_blocking(move || library.read_from_source(&name))
+        .await
+        .map_err(|error| SandboxError::setup("reading the skill", error).into())
 }
 
 /// Starts the record of a run in the usage ledger.

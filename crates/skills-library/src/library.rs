@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::sync::{Arc, Weak};
 use std::time::SystemTime;
 
-use skills_discovery::{Catalog, Discovery, Entry, Generations};
+use skills_discovery::{Catalog, Discovery, Entry, Generations, Lookup};
 #[cfg(feature = "watch")]
 use skills_discovery::{CatalogChange, RootWatcher, WatchOptions};
 use skills_ledger::Ledger;
@@ -212,6 +212,18 @@ impl Library {
     #[must_use]
     pub fn is_user_invocable(&self, entry: &Entry) -> bool {
         entry.manifest().user_invocable() && self.modes().get(entry) != ListingMode::Off
+    }
+
+    /// Reads the files of a skill that a source lists, so that [`Entry::open`] does not wait for the
+    /// source soon after. For callers that must not block; call it on a blocking thread. Does nothing
+    /// for other skills, and leaves errors to the next use.
+    pub fn read_from_source(&self, name: &str) {
+        let catalog = self.catalog();
+        if let Lookup::Found(entry) = catalog.find(name)
+            && !entry.has_directory()
+        {
+            let _ = entry.open();
+        }
     }
 
     /// Returns the index over the skills of the [current catalog](Self::current_catalog).

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
 use skills_audit::AuditSink;
-use skills_discovery::{Discovery, Root};
+use skills_discovery::{Discovery, Root, SourceRoot};
 use skills_ledger::Ledger;
 use skills_library::{ContentDigests, Finders, LibraryConfig, OnNewCatalog};
 use skills_policy::{ApprovalStore, Approver, PermissionManager, Policy, SandboxChoice};
@@ -30,6 +30,7 @@ use skills_executor::{
 #[must_use]
 pub struct Builder {
     roots: Vec<Root>,
+    sources: Vec<SourceRoot>,
     discovery: Discovery,
     policy: Policy,
     directories: CopyDirectories,
@@ -59,6 +60,7 @@ impl Default for Builder {
     fn default() -> Self {
         Self {
             roots: Vec::new(),
+            sources: Vec::new(),
             discovery: Discovery::new([]),
             policy: Policy::default(),
             // A constant, since only the command line reads the environment, such as `TMPDIR` and
@@ -96,6 +98,58 @@ impl Builder {
     /// precedence.
     pub fn root(mut self, root: Root) -> Self {
         self.roots.push(root);
+        self
+    }
+
+    /// Adds a source of skills that have no directory: from memory, from an archive or from a server.
+    /// Their digests, approvals and locks are those of a directory with the same files.
+    ///
+    /// The program of this example runs in a backend for tests, which returns the script that it
+    /// gets.
+    ///
+    /// ```
+    /// use std::sync::Arc;
+    /// use skills_runtime::discovery::{MemorySkill, MemorySource, SourceRoot, TreePath};
+    /// use skills_runtime::{ExecutionOptions, Scope, SkillRuntime};
+    ///
+    /// # use skills_runtime::{CapturedOutput, EnforcementReport, Sandbox, Termination};
+    /// # use skills_sandbox::{Job, RunFuture, RunOutput};
+    /// # struct Show;
+    /// # impl Sandbox for Show {
+    /// #     fn name(&self) -> &'static str { "show" }
+    /// #     fn run(&self, job: Job) -> RunFuture<'_> {
+    /// #         let script = job.grants().files()[0].location().join("scripts/greet.sh");
+    /// #         let mut stdout = CapturedOutput::default();
+    /// #         stdout.push(&std::fs::read(script).unwrap_or_default(), 1_000);
+    /// #         let exited = Termination::Exited { code: 0 };
+    /// #         let report = EnforcementReport::new("show");
+    /// #         let output = RunOutput::new(exited, stdout, CapturedOutput::default(), std::time::Duration::ZERO, report);
+    /// #         Box::pin(std::future::ready(Ok(output)))
+    /// #     }
+    /// # }
+    /// # let scratch = tempfile::tempdir()?;
+    /// # tokio::runtime::Builder::new_current_thread().enable_time().build()?.block_on(async {
+    /// let text = "---\nname: greet\ndescription: Says hello.\n---\nHi\n";
+    /// let greet = MemorySkill::new(TreePath::new("greet")?)
+    ///     .file(TreePath::new("SKILL.md")?, text)
+    ///     .file(TreePath::new("scripts/greet.sh")?, "echo hello");
+    /// let source = Arc::new(MemorySource::new("app", [greet]));
+    /// let runtime = SkillRuntime::builder()
+    ///     .source(SourceRoot::new(source, Scope::System, scratch.path()))
+    ///     .scratch_directory(scratch.path())
+    ///     .native_sandbox(Arc::new(Show))
+    ///     .build();
+    /// let skills = runtime.discover_skills();
+    /// assert_eq!(skills[0].path.to_str(), Some("memory:app/greet/SKILL.md"));
+    /// assert_eq!(runtime.get_skill("greet")?.instructions, "Hi\n");
+    /// let artifacts = runtime.execute_skill("greet", ExecutionOptions::default()).await?;
+    /// assert_eq!(artifacts.stdout.text(), "echo hello");
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// # })?;
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn source(mut self, source: SourceRoot) -> Self {
+        self.sources.push(source);
         self
     }
 
@@ -349,6 +403,8 @@ impl Builder {
             .into_iter()
             .chain(self.discovery.roots().to_vec())
             .collect();
+        let discovery = self.discovery.with_roots(roots);
+        let discovery = self.sources.into_iter().fold(discovery, Discovery::source);
         let permissions = PermissionManager::new(self.policy);
         let permissions = self
             .approver
@@ -360,7 +416,7 @@ impl Builder {
             .fold(permissions, PermissionManager::store);
         let digests = Arc::<ContentDigests>::default();
         let library = Library::new(
-            self.discovery.with_roots(roots),
+            discovery,
             LibraryConfig {
                 modes: self.modes,
                 secrets: self.secrets.clone(),

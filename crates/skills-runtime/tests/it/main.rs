@@ -28,6 +28,8 @@ mod readable_skills;
 mod search;
 mod secrets;
 mod session;
+#[cfg(unix)]
+mod sources;
 mod turn;
 mod usage;
 mod vulnerabilities;
