@@ -32,7 +32,6 @@ use crate::{
 /// assert_eq!(entry.open()?.read("scripts/hello.sh", 100)?, b"echo hello\n");
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-#[derive(Debug)]
 pub struct MemorySource {
     name: String,
     skills: Mutex<Arc<[MemorySkill]>>,

@@ -1,7 +1,6 @@
 //! The interface of what skills come from if not from directories.
 
 use std::error::Error;
-use std::fmt::Debug;
 
 use crate::{ListedSkill, ListingProblem, TreePath};
 
@@ -21,7 +20,7 @@ pub type ReceiveFile<'a> = dyn FnMut(&TreePath, &[u8]) -> Result<(), SourceFailu
 ///
 /// [`MemorySource`](crate::MemorySource) is the implementation for skills in memory, and a
 /// [`SourceRoot`](crate::SourceRoot) adds a source to a scan.
-pub trait SkillSource: Debug + Send + Sync {
+pub trait SkillSource: Send + Sync {
     /// Returns the name of the source, which identifies it: approvals of its skills are for this
     /// name. It is shown before the paths of the skills, such as `memory:app`.
     fn name(&self) -> &str;

@@ -1,5 +1,6 @@
 //! Sources of a scan, and how each is read.
 
+use std::fmt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -25,7 +26,7 @@ const MAX_LABEL_BYTES: usize = 40;
 ///
 /// Defaults: a [`Local`](SourceKind::Local) source is trusted, no skill of a
 /// [`Live`](SourceKind::Live) one is.
-#[derive(Debug, Clone)]
+#[derive(Clone)]
 #[must_use]
 pub struct SourceRoot {
     pub(crate) source: Arc<dyn SkillSource>,
@@ -89,6 +90,18 @@ impl SourceRoot {
     /// Returns the path of a skill for display: relative, as no path of a directory is.
     pub(crate) fn location(&self, skill: &TreePath) -> PathBuf {
         format!("{}/{skill}", self.source.name()).into()
+    }
+}
+
+impl fmt::Debug for SourceRoot {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        // Not the source, which can contain all files of its skills.
+        f.debug_struct("SourceRoot")
+            .field("source", &self.source.name())
+            .field("scope", &self.scope)
+            .field("trust", &self.trust)
+            .field("lock_directory", &self.lock_directory)
+            .finish_non_exhaustive()
     }
 }
 

@@ -1,6 +1,7 @@
 //! Opens listed skills: writes their files to private directories.
 
 use std::collections::{HashMap, VecDeque};
+use std::fmt;
 use std::io::Write;
 use std::path::Path;
 use std::sync::{Arc, Mutex, Weak};
@@ -27,7 +28,6 @@ pub(crate) struct SourceLocation {
 }
 
 /// A listed skill, and its files once it was opened.
-#[derive(Debug)]
 pub(crate) struct SourceSkill {
     source: Arc<dyn SkillSource>,
     scratch: Arc<Path>,
@@ -48,6 +48,16 @@ pub(crate) struct WrittenSkill {
     handle: Dir,
     digests: Mutex<DigestCache>,
     _directory: PrivateDir,
+}
+
+impl fmt::Debug for SourceSkill {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("SourceSkill")
+            .field("source", &self.source.name())
+            .field("path", self.listed.path())
+            .field("digest", &self.listed.digest())
+            .finish_non_exhaustive()
+    }
 }
 
 impl SourceSkill {

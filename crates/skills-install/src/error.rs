@@ -79,6 +79,8 @@ pub(crate) enum Refusal {
     #[error("it is a symlink, which this system does not support")]
     #[cfg_attr(unix, expect(dead_code, reason = "other systems"))]
     LinkUnsupported,
+    #[error("it is a symlink, which a skill in memory cannot have")]
+    LinkInMemory,
     #[error("it is below a symlink")]
     BelowLink,
     #[error("it is there twice")]
@@ -122,6 +124,8 @@ pub(crate) enum Repr {
         source: InstallError,
         help: &'static str,
     },
+    #[error("a signature is required, which skills of a live server do not have")]
+    LiveUnsigned,
     #[error("cannot read the archive: {0}")]
     Archive(io::Error),
     #[error("the archive has the digest {actual}, not {expected}")]
@@ -278,7 +282,9 @@ impl InstallError {
             | Repr::Renamed { .. }
             | Repr::Name { .. } => InstallErrorKind::Skill,
             Repr::NotAllowed(_) => InstallErrorKind::NotAllowed,
-            Repr::Unsigned { .. } | Repr::Signature { .. } => InstallErrorKind::Signature,
+            Repr::Unsigned { .. } | Repr::Signature { .. } | Repr::LiveUnsigned => {
+                InstallErrorKind::Signature
+            }
             Repr::Lock { .. }
             | Repr::LockField { .. }
             | Repr::ForeignLock { .. }

@@ -3,18 +3,20 @@
 use std::collections::BTreeSet;
 use std::path::Path;
 
-use skills_discovery::{SkillFiles, parallel_map};
+use skills_discovery::{MemorySkill, SkillFiles, parallel_map};
 use skills_signature::{Content, Signatures, Signer, TrustedSigners};
 
 use crate::capabilities::ToolWords;
 use crate::error::{InstallError, Repr};
 use crate::fetch_options::FetchOptions;
 use crate::find_skills::{Rejected, Wanted, find_at_places, find_named, no_skill};
+use crate::memory_skills;
 use crate::origin::tree::Origin;
 use crate::progress::{FetchProgress, Progress};
 use crate::signature;
 use crate::staged_skill::{StagedSkill, Unchecked, check_names};
 use crate::staged_tree::StagedTree;
+use crate::temporary_dir::temporary_dir;
 use crate::{FetchLimits, GitOptions, SourceRule, SourceSpec, TreePath, WebOptions};
 
 /// How sources are fetched.
@@ -129,6 +131,36 @@ impl Fetcher {
     pub fn trust(mut self, signers: TrustedSigners) -> Self {
         self.options.signatures.trusted = signers;
         self
+    }
+
+    /// Returns the skills of an MCP server as a source of scans, with the web options, limits and
+    /// allowed sources of this fetcher.
+    ///
+    /// # Errors
+    /// Fails if the source is not an MCP server or not allowed, or if signatures are required, which
+    /// a live server does not have.
+    #[cfg(feature = "mcp")]
+    pub fn live_source(&self, spec: &SourceSpec) -> Result<crate::LiveSource, InstallError> {
+        self.check_source(spec)?;
+        crate::LiveSource::new(spec.clone(), self.options.clone())
+    }
+
+    /// Fetches all skills of a source, such as an archive, into memory, at most 256 MiB, for a
+    /// [`MemorySource`](skills_discovery::MemorySource). They pass the checks of an installation;
+    /// in addition a skill must not have symlinks. `scratch` is an existing directory for temporary
+    /// files.
+    ///
+    /// # Errors
+    /// Fails if the source cannot be fetched, or if one of its skills cannot be used.
+    pub fn fetch_into_memory(
+        &self,
+        spec: &SourceSpec,
+        scratch: &Path,
+    ) -> Result<Vec<MemorySkill>, InstallError> {
+        let scratch = temporary_dir(scratch)?;
+        let words = |_: &str, _: Option<&str>| None;
+        let fetched = self.fetch(spec, Wanted::Names(&[]), &words, scratch.path())?;
+        memory_skills::read(&fetched.skills)
     }
 
     /// Expects a signature of a source that had one before.

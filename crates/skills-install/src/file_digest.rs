@@ -38,6 +38,10 @@ impl FileDigest {
         Ok(digest)
     }
 
+    pub(crate) fn to_bytes(self) -> [u8; 32] {
+        self.0
+    }
+
     /// Fails unless the digest is the expected one. `name` says of what it is.
     pub(crate) fn check(self, expected: Self, name: &str) -> Result<(), InstallError> {
         if self == expected {

@@ -71,6 +71,7 @@ mod installed;
 mod known_sources;
 mod limits;
 mod lock_file;
+mod memory_skills;
 mod origin;
 mod package_changes;
 mod plan;
@@ -98,6 +99,8 @@ pub use known_sources::KnownSources;
 pub use limits::FetchLimits;
 pub use lock_file::{LockFile, LockedSkill};
 pub use origin::git_command::GitOptions;
+#[cfg(feature = "mcp")]
+pub use origin::mcp::live::LiveSource;
 pub use plan::{Action, LocalEdits, Plan, SkillChange, UpdateFailure};
 pub use progress::FetchProgress;
 pub use publish::WellKnownSite;

@@ -7,7 +7,7 @@ mod directory;
 mod git;
 pub(crate) mod git_command;
 #[cfg(feature = "mcp")]
-mod mcp;
+pub(crate) mod mcp;
 #[cfg(feature = "oci")]
 mod oci;
 #[cfg(feature = "npm")]

@@ -56,7 +56,6 @@ fn written(tree: &Tree) -> usize {
 }
 
 /// A source whose listing, content and revision a test chooses.
-#[derive(Debug)]
 struct Server {
     name: String,
     listed: Mutex<Vec<ListedSkill>>,

@@ -6,9 +6,11 @@
 
 mod entry;
 mod json_rpc;
+pub(crate) mod live;
 
 use std::collections::BTreeMap;
 use std::path::Path;
+use std::sync::Arc;
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
@@ -80,9 +82,11 @@ impl SourceKind for McpKind {
 
 pub(crate) struct McpServer {
     server: JsonRpc,
-    /// By the path of the skill at the server.
-    entries: BTreeMap<TreePath, Result<Entry, EntryProblem>>,
+    entries: Arc<Entries>,
 }
+
+/// The entries of a listing, by the path of the skill at the server.
+type Entries = BTreeMap<TreePath, Result<Entry, EntryProblem>>;
 
 impl McpServer {
     /// Lists the skills of a server.
@@ -97,17 +101,36 @@ impl McpServer {
         if extensions.and_then(|found| found.get(EXTENSION)).is_none() {
             return Err(failed(url, "the server does not publish skills"));
         }
-        let entries = list(&server, limits)?;
+        let entries = Arc::new(list(&server, limits)?);
         Ok(Self { server, entries })
+    }
+
+    /// Returns a server that was listed before.
+    fn with_entries(client: Client, url: &Url, entries: Arc<Entries>) -> Self {
+        let server = JsonRpc::new(client, url.clone());
+        Self { server, entries }
+    }
+
+    /// Reads a file of an entry. The frontmatter of a `SKILL.md` must be that of the entry.
+    fn read_file(&self, entry: &Entry, path: &TreePath) -> Result<Vec<u8>, InstallError> {
+        let resource = entry.files.get(path);
+        let resource = resource.ok_or_else(|| {
+            failed(
+                self.server.url(),
+                format!("it does not list `{path}` any more"),
+            )
+        })?;
+        let content = self.read(resource)?;
+        if path.as_str() == SKILL_FILE {
+            check_frontmatter(entry, &content)
+                .map_err(|problem| failed(self.server.url(), problem))?;
+        }
+        Ok(content)
     }
 
     fn stage_entry(&self, entry: &Entry, tree: &mut StagedTree) -> Result<(), InstallError> {
         for (path, resource) in &entry.files {
-            let content = self.read(resource)?;
-            if path.as_str() == SKILL_FILE {
-                check_frontmatter(entry, &content)
-                    .map_err(|problem| failed(self.server.url(), problem))?;
-            }
+            let content = self.read_file(entry, path)?;
             let path = entry
                 .directory
                 .join(path.as_str())
@@ -145,10 +168,7 @@ impl McpServer {
 }
 
 /// Reads all pages of `skills/list`.
-fn list(
-    server: &JsonRpc,
-    limits: &FetchLimits,
-) -> Result<BTreeMap<TreePath, Result<Entry, EntryProblem>>, InstallError> {
+fn list(server: &JsonRpc, limits: &FetchLimits) -> Result<Entries, InstallError> {
     let mut entries = BTreeMap::new();
     let mut params = json!({});
     for _ in 0..MAX_PAGES {

@@ -20,6 +20,8 @@ mod foreign_lock;
 mod git;
 #[cfg(unix)]
 mod install;
+#[cfg(all(unix, feature = "mcp"))]
+mod live;
 #[cfg(unix)]
 mod lock_file;
 #[cfg(all(unix, feature = "mcp"))]

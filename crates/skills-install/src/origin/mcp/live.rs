@@ -1,0 +1,219 @@
+//! A live MCP server with the Skills extension, as a source of a scan.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::sync::{Arc, Mutex};
+use std::time::{Duration, Instant};
+
+use skills_discovery::{
+    ListedFile, ListedSkill, ReceiveFile, SKILL_FILE, SkillSource, SourceFailure, SourceKind,
+    SourceListing,
+};
+use skills_threads::lock;
+
+use super::entry::Entry;
+use super::{Entries, McpKind, McpServer};
+use crate::error::{InstallError, Repr};
+use crate::fetch_options::FetchOptions;
+use crate::source::SourceKind as _;
+use crate::{SourceSpec, TreePath};
+
+/// The file that can forbid that a model activates a skill by itself.
+const OPENAI_FILE: &str = "agents/openai.yaml";
+/// Maximum number of skills: each is listed by a request of its own.
+const MAX_SKILLS: usize = 1_000;
+/// Maximum time of a listing, and of reading one skill. Callers wait for both.
+const MAX_TIME: Duration = Duration::from_secs(30);
+/// How long a listing is used before the server is asked again, by default.
+const REFRESH_AFTER: Duration = Duration::from_secs(300);
+
+/// The skills of an MCP server with the Skills extension, read when they are used.
+///
+/// [`Fetcher::live_source`](crate::Fetcher::live_source) creates one. A listing reads the `SKILL.md`
+/// of each skill, of at most 1,000 skills, within 30 seconds or the timeout of the fetcher; a skill
+/// is read as a whole when it is first opened, within the same time. Scans use a listing, or that
+/// there was none, for five minutes. The digests of a listing and the files come from the same server, so they show only that
+/// both belong together: a skill is trusted once the user has agreed to its content digest
+/// ([`SourceRoot::lock_directory`](skills_discovery::SourceRoot::lock_directory)).
+pub struct LiveSource {
+    name: String,
+    spec: SourceSpec,
+    options: FetchOptions,
+    refresh_after: Duration,
+    created: Instant,
+    latest: Mutex<Latest>,
+}
+
+/// The last listing.
+#[derive(Default)]
+struct Latest {
+    revision: Option<u64>,
+    entries: Arc<Entries>,
+    skills: BTreeMap<TreePath, ListedSkill>,
+    rejected: Vec<(TreePath, String)>,
+    /// Why the server could not be asked.
+    failure: Option<String>,
+}
+
+impl Latest {
+    fn listing(&self) -> Result<SourceListing, SourceFailure> {
+        if let Some(failure) = &self.failure {
+            return Err(failure.clone().into());
+        }
+        let mut listing = SourceListing::default();
+        for skill in self.skills.values() {
+            listing.add(skill.clone());
+        }
+        for (path, problem) in &self.rejected {
+            listing.reject(path.clone(), problem.clone());
+        }
+        Ok(listing)
+    }
+}
+
+impl fmt::Debug for LiveSource {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut text = f.debug_struct("LiveSource");
+        text.field("name", &self.name).finish_non_exhaustive()
+    }
+}
+
+impl LiveSource {
+    /// Creates the source of a server. Nothing is requested yet.
+    pub(crate) fn new(spec: SourceSpec, mut options: FetchOptions) -> Result<Self, InstallError> {
+        if spec.kind() != McpKind.name() {
+            let cause = "only an MCP server has skills that are not installed";
+            return Err(InstallError::fetch(&spec.to_string(), cause));
+        }
+        if options.signatures.is_required {
+            return Err(Repr::LiveUnsigned.into());
+        }
+        options.limits.timeout = options.limits.timeout.min(MAX_TIME);
+        Ok(Self {
+            name: format!("{}/", spec.clone().with_path(TreePath::root())),
+            spec,
+            options,
+            refresh_after: REFRESH_AFTER,
+            created: Instant::now(),
+            latest: Mutex::default(),
+        })
+    }
+
+    /// Sets how long a listing is used before the server is asked again. Default: five minutes.
+    #[must_use]
+    pub fn refresh_after(mut self, interval: Duration) -> Self {
+        self.refresh_after = interval;
+        self
+    }
+
+    /// Asks the server for its skills.
+    fn read(&self, earlier: &Latest) -> Result<Latest, InstallError> {
+        let server = self.connect(None)?;
+        let mut latest = Latest::default();
+        let wanted = server.entries.iter();
+        let wanted = wanted.filter(|(path, _)| path.strip_prefix(self.spec.path()).is_some());
+        for (number, (path, entry)) in wanted.enumerate() {
+            if number == MAX_SKILLS {
+                return Err(InstallError::limit("skills", MAX_SKILLS as u64));
+            }
+            let listed = match entry {
+                Ok(entry) => read_skill(&server, entry, earlier.skills.get(path)),
+                Err(problem) => Err(problem.to_string().into()),
+            };
+            match listed {
+                Ok(skill) => drop(latest.skills.insert(path.clone(), skill)),
+                Err(problem) => latest.rejected.push((path.clone(), problem.to_string())),
+            }
+        }
+        latest.entries = server.entries;
+        Ok(latest)
+    }
+
+    fn connect(&self, entries: Option<Arc<Entries>>) -> Result<McpServer, InstallError> {
+        let (client, url) = self.options.client(&self.spec.location().address())?;
+        match entries {
+            Some(entries) => Ok(McpServer::with_entries(client, &url, entries)),
+            None => McpServer::open(client, &url, &self.options.limits),
+        }
+    }
+}
+
+/// Reads what a listing needs of a skill, unless an earlier listing had the same files.
+fn read_skill(
+    server: &McpServer,
+    entry: &Entry,
+    earlier: Option<&ListedSkill>,
+) -> Result<ListedSkill, SourceFailure> {
+    let files = entry.files.iter();
+    let files: Vec<ListedFile> = files
+        .map(|(path, resource)| {
+            ListedFile::new(path.clone(), resource.size, resource.digest.to_bytes())
+        })
+        .collect();
+    let is_same = |skill: &&ListedSkill| {
+        skill.files().len() == files.len() && skill.files().iter().all(|file| files.contains(file))
+    };
+    if let Some(skill) = earlier.filter(is_same) {
+        return Ok(skill.clone());
+    }
+    let read = |name: &str| {
+        let mut resources = entry.files.iter();
+        let found = resources.find(|(path, _)| path.as_str() == name);
+        found
+            .map(|(path, _)| server.read_file(entry, path))
+            .transpose()
+    };
+    let skill_file = read(SKILL_FILE)?.unwrap_or_default();
+    let openai_file = read(OPENAI_FILE)?;
+    let directory = entry.directory.clone();
+    Ok(ListedSkill::new(directory, files, skill_file, openai_file)?)
+}
+
+impl SkillSource for LiveSource {
+    fn name(&self) -> &str {
+        &self.name
+    }
+
+    fn kind(&self) -> SourceKind {
+        SourceKind::Live
+    }
+
+    fn list(&self) -> Result<SourceListing, SourceFailure> {
+        let revision = self.revision();
+        // Held while the server is asked, so that concurrent callers ask once.
+        let mut latest = lock(&self.latest);
+        if latest.revision != Some(revision) {
+            let read = self.read(&latest);
+            *latest = read.unwrap_or_else(|failure| Latest {
+                failure: Some(failure.to_string()),
+                entries: Arc::clone(&latest.entries),
+                ..Latest::default()
+            });
+            latest.revision = Some(revision);
+        }
+        latest.listing()
+    }
+
+    fn open(
+        &self,
+        skill: &ListedSkill,
+        receive: &mut ReceiveFile<'_>,
+    ) -> Result<(), SourceFailure> {
+        let entries = Arc::clone(&lock(&self.latest).entries);
+        let server = self.connect(Some(entries))?;
+        let entry = server.entries.get(skill.path());
+        let Some(Ok(entry)) = entry else {
+            return Err("the server does not list the skill any more".into());
+        };
+        for file in skill.files() {
+            let content = server.read_file(entry, file.path())?;
+            receive(file.path(), &content)?;
+        }
+        Ok(())
+    }
+
+    fn revision(&self) -> u64 {
+        let periods = self.created.elapsed().as_nanos() / self.refresh_after.as_nanos().max(1);
+        u64::try_from(periods).unwrap_or(u64::MAX)
+    }
+}
