@@ -20,6 +20,8 @@ mod generated_files;
 mod hooks;
 #[cfg(target_os = "linux")]
 mod interpreters;
+#[cfg(all(target_os = "linux", feature = "native"))]
+mod live_server;
 mod mentions;
 mod mode;
 mod precompile;
