@@ -117,11 +117,12 @@ impl SkillSource for MemorySource {
     }
 
     fn list(&self) -> Result<SourceListing, SourceFailure> {
-        let mut listing = SourceListing::default();
-        for skill in self.skills().iter() {
-            listing.add_checked(&skill.path, skill.list());
-        }
-        Ok(listing)
+        let skills = self.skills();
+        let list = |skill: &MemorySkill| {
+            let listed = skill.list();
+            listed.map_err(|problem| (skill.path.clone(), problem.into()))
+        };
+        Ok(skills.iter().map(list).collect())
     }
 
     fn open(

@@ -2,10 +2,13 @@
 
 use std::error::Error;
 
-use crate::{ListedSkill, ListingProblem, TreePath};
+use crate::{ListedSkill, TreePath};
 
 /// Why a source cannot be read; its text is the cause that a message shows.
 pub type SourceFailure = Box<dyn Error + Send + Sync>;
+
+/// The skills of a source in any order; in the place of one that is not valid its path and the reason.
+pub type SourceListing = Vec<Result<ListedSkill, (TreePath, SourceFailure)>>;
 
 /// A function that gets each file of a skill: its path and its whole content.
 pub type ReceiveFile<'a> = dyn FnMut(&TreePath, &[u8]) -> Result<(), SourceFailure> + 'a;
@@ -28,7 +31,7 @@ pub trait SkillSource: Send + Sync {
     /// Returns whether others can change what the source lists.
     fn kind(&self) -> SourceKind;
 
-    /// Lists the skills. One that is not valid is rejected in the listing and hides no other.
+    /// Lists the skills. One that is not valid hides no other.
     ///
     /// # Errors
     /// Fails if the source cannot be read. Then it has no skills.
@@ -60,31 +63,4 @@ pub enum SourceKind {
     /// Others, such as the operator of a server. A skill is trusted only while its content is what
     /// the user has agreed to ([`SourceRoot::lock_directory`](crate::SourceRoot::lock_directory)).
     Live,
-}
-
-/// The skills of a source, and what it lists that is not a skill.
-#[derive(Debug, Default)]
-pub struct SourceListing {
-    pub(crate) skills: Vec<ListedSkill>,
-    pub(crate) rejected: Vec<(TreePath, SourceFailure)>,
-}
-
-impl SourceListing {
-    /// Adds a skill.
-    pub fn add(&mut self, skill: ListedSkill) {
-        self.skills.push(skill);
-    }
-
-    /// Adds what the source lists at a path and what is not a valid skill, with the reason.
-    pub fn reject(&mut self, path: TreePath, reason: impl Into<SourceFailure>) {
-        self.rejected.push((path, reason.into()));
-    }
-
-    /// Adds a skill or the reason why it is not valid.
-    pub fn add_checked(&mut self, path: &TreePath, skill: Result<ListedSkill, ListingProblem>) {
-        match skill {
-            Ok(skill) => self.add(skill),
-            Err(problem) => self.reject(path.clone(), problem),
-        }
-    }
 }

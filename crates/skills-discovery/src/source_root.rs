@@ -5,7 +5,6 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use sha2::{Digest as _, Sha256};
-use skills_manifest::ReadingRules;
 
 use crate::source_skill::RecentSkills;
 use crate::{Scope, SkillSource, SourceKind, TreePath, Trust};
@@ -34,7 +33,6 @@ pub struct SourceRoot {
     pub(crate) scratch: Arc<Path>,
     pub(crate) trust: Trust,
     pub(crate) lock_directory: Option<PathBuf>,
-    pub(crate) reading: ReadingRules,
     /// The path below which the directories of the skills are.
     pub(crate) directory: Arc<Path>,
     pub(crate) recent: Arc<RecentSkills>,
@@ -54,7 +52,6 @@ impl SourceRoot {
             scratch: scratch.into().into(),
             trust,
             lock_directory: None,
-            reading: ReadingRules::default(),
             recent: Arc::default(),
             source,
         }
@@ -81,12 +78,6 @@ impl SourceRoot {
         self
     }
 
-    /// Sets how a `SKILL.md` is read where clients differ.
-    pub fn reading(mut self, rules: ReadingRules) -> Self {
-        self.reading = rules;
-        self
-    }
-
     /// Returns the path of a skill for display: relative, as no path of a directory is.
     pub(crate) fn location(&self, skill: &TreePath) -> PathBuf {
         format!("{}/{skill}", self.source.name()).into()
@@ -109,7 +100,7 @@ impl fmt::Debug for SourceRoot {
 impl PartialEq for SourceRoot {
     fn eq(&self, other: &Self) -> bool {
         Arc::ptr_eq(&self.source, &other.source)
-            && (self.scope, self.trust, self.reading) == (other.scope, other.trust, other.reading)
+            && (self.scope, self.trust) == (other.scope, other.trust)
             && self.lock_directory == other.lock_directory
             && self.scratch == other.scratch
     }

@@ -1,8 +1,10 @@
 //! Lists the skills of sources as entries of a catalog.
 
 use std::collections::BTreeMap;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
+
+use skills_manifest::ReadingRules;
 
 use crate::catalog::WalkOutput;
 use crate::directory_visit::{parse_file, resolve_name};
@@ -14,7 +16,7 @@ use crate::source_skill::{SourceLocation, SourceSkill};
 use crate::walk_path::WalkPath;
 use crate::{
     ContentLock, Entry, FileStamp, InactiveReason, LOCK_FILE, ListedSkill, LockError, SKILL_FILE,
-    ScanLimits, SkipReason, Skipped, SourceKind, SourceListing, TreePath, Trust,
+    ScanLimits, SkipReason, Skipped, SourceFailure, SourceKind, SourceListing, TreePath, Trust,
 };
 
 /// Lists the skills of one source.
@@ -31,40 +33,37 @@ impl SourceScan<'_> {
     pub(crate) fn list(&self, output: &mut WalkOutput) {
         let listing = match self.read(output) {
             Ok(listing) => listing,
-            Err(reason) => {
-                let name = self.root.source.name();
-                return output.skipped.push(Skipped::new(name, reason));
-            }
+            Err(reason) => return self.skip(self.root.source.name(), reason, output),
         };
-        for (path, error) in listing.rejected {
-            let reason = SkipReason::unreadable(Repr::Source(error).into());
-            let path = self.root.location(&path);
-            output.skipped.push(Skipped::new(path, reason));
+        let limit = self.limits.max_directories;
+        if listing.len() > limit {
+            let reason = SkipReason::TooManyDirectories { limit };
+            self.skip(self.root.source.name(), reason, output);
         }
         let lock = self.read_lock(output);
-        let skills = self.by_path(listing.skills, output);
-        for (path, skill) in &skills {
-            let mut above = path.ancestors().skip(1);
-            let parent = above.find_map(|above| skills.get_key_value(&TreePath::new(above).ok()?));
-            let entry = match parent {
-                Some((parent, _)) => Err(SkipReason::Nested {
+        let skills = by_path(listing.into_iter().take(limit));
+        for (path, listed) in &skills {
+            let entry = match (listed, parent(path, &skills)) {
+                (Err(reason), _) => Err(reason.clone()),
+                (_, Some(parent)) => Err(SkipReason::Nested {
                     parent: self.root.location(parent),
                 }),
-                None => self.entry(skill),
+                (Ok(listed), None) => self.entry(listed).map(|entry| (listed, entry)),
             };
             match entry {
-                Ok(entry) => {
+                Ok((listed, entry)) => {
                     let directory = Arc::clone(&entry.location.directory);
-                    let reason = self.inactive_reason(skill, lock.as_ref());
+                    let reason = self.inactive_reason(listed, lock.as_ref());
                     output.source_reasons.insert(directory, reason);
                     output.entries.push(entry);
                 }
-                Err(reason) => {
-                    let path = self.root.location(path);
-                    output.skipped.push(Skipped::new(path, reason));
-                }
+                Err(reason) => self.skip(self.root.location(path), reason, output),
             }
         }
+    }
+
+    fn skip(&self, path: impl Into<PathBuf>, reason: SkipReason, output: &mut WalkOutput) {
+        output.skipped.push(Skipped::new(path, reason));
     }
 
     fn read(&self, output: &mut WalkOutput) -> Result<SourceListing, SkipReason> {
@@ -76,38 +75,6 @@ impl SourceScan<'_> {
         }
         let listing = self.root.source.list();
         listing.map_err(|error| SkipReason::unreadable(Repr::Source(error).into()))
-    }
-
-    /// Returns the skills by path, at most as many as the directories of a root. A path that is
-    /// listed twice has no skill: which one is meant is not known.
-    fn by_path(
-        &self,
-        skills: Vec<ListedSkill>,
-        output: &mut WalkOutput,
-    ) -> BTreeMap<TreePath, ListedSkill> {
-        let limit = self.limits.max_directories;
-        let mut found = BTreeMap::new();
-        let mut twice = Vec::new();
-        for skill in skills {
-            if found.len() == limit {
-                let reason = SkipReason::TooManyDirectories { limit };
-                let name = self.root.source.name();
-                output.skipped.push(Skipped::new(name, reason));
-                break;
-            }
-            let path = skill.path().clone();
-            if found.insert(path.clone(), skill).is_some() {
-                twice.push(path);
-            }
-        }
-        for path in twice {
-            found.remove(&path);
-            let path = self.root.location(&path);
-            output
-                .skipped
-                .push(Skipped::new(path, SkipReason::ListedTwice));
-        }
-        found
     }
 
     /// Reads the lock file of the root, and records its stamp.
@@ -131,7 +98,7 @@ impl SourceScan<'_> {
             return Err(SkipReason::unreadable(error.into()));
         }
         let directory: Arc<Path> = self.root.directory.join(listed.path().as_str()).into();
-        let rules = self.root.reading;
+        let rules = ReadingRules::default();
         let (declared, metadata) = parse_file(text, rules, None).map_err(SkipReason::unreadable)?;
         let mut warnings = Vec::new();
         let name = resolve_name(declared, &directory, rules.name, &mut warnings)
@@ -208,4 +175,38 @@ impl SourceScan<'_> {
             difference,
         })
     }
+}
+
+/// A skill, or why it is skipped.
+type ListedOrSkipped = Result<ListedSkill, SkipReason>;
+
+fn by_path(
+    listing: impl Iterator<Item = Result<ListedSkill, (TreePath, SourceFailure)>>,
+) -> BTreeMap<TreePath, ListedOrSkipped> {
+    let mut found = BTreeMap::new();
+    for listed in listing {
+        let (path, listed) = match listed {
+            Ok(skill) => (skill.path().clone(), Ok(skill)),
+            Err((path, failure)) => {
+                let reason = SkipReason::unreadable(Repr::Source(failure).into());
+                (path, Err(reason))
+            }
+        };
+        // Which one is meant is not known.
+        let twice = found.insert(path.clone(), listed).is_some();
+        if twice {
+            found.insert(path, Err(SkipReason::ListedTwice));
+        }
+    }
+    found
+}
+
+/// Returns the path of the skill that a path is in.
+fn parent<'a>(
+    path: &TreePath,
+    skills: &'a BTreeMap<TreePath, ListedOrSkipped>,
+) -> Option<&'a TreePath> {
+    let mut above = path.ancestors().skip(1);
+    let found = above.find_map(|above| skills.get_key_value(&TreePath::new(above).ok()?));
+    found.map(|(path, _)| path)
 }

@@ -26,6 +26,9 @@
 //! file. All of them pass the same checks of names, links, sizes and content, and the lock file has
 //! the content digest of each skill. An MCP server that is started as a program is not a source.
 //!
+//! A [`Fetcher`] also returns skills that are not installed: those of an MCP server as a live source
+//! of scans, and those of any source in memory.
+//!
 //! Servers are reached as [`WebOptions`] says. Signatures are verified by `skills-signature`, for the
 //! signers that the [`Fetcher`] trusts; what is signed is the bytes of an archive or the [`statement`]
 //! of a skill, and the signature is beside either.

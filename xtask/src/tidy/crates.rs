@@ -38,8 +38,8 @@ const CRATES: &[(&str, usize, &[&str])] = &[
     ("skills-lint", 3_850, &["skills-manifest"]),
     (
         "skills-install",
-        // Recovery of a change at each of its steps.
-        12_720,
+        // Recovery of a change at each of its steps; skills of a live server, and skills in memory.
+        13_050,
         &[
             // Of the other column, but without features it is a table of addresses.
             "skills-egress without features",

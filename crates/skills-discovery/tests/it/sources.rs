@@ -113,10 +113,14 @@ impl SkillSource for Server {
         if let Some(failure) = &*self.failure.lock().unwrap() {
             return Err(failure.clone().into());
         }
-        let mut listing = SourceListing::default();
-        let skills = self.listed.lock().unwrap();
-        skills.iter().cloned().for_each(|skill| listing.add(skill));
-        Ok(listing)
+        Ok(self
+            .listed
+            .lock()
+            .unwrap()
+            .iter()
+            .cloned()
+            .map(Ok)
+            .collect())
     }
 
     fn open(&self, _: &ListedSkill, receive: &mut ReceiveFile<'_>) -> Result<(), SourceFailure> {

@@ -5,7 +5,8 @@ use std::sync::mpsc::{Receiver, channel};
 use std::time::Duration;
 
 use skills_discovery::{
-    CatalogChange, Discovery, Generations, Root, RootWatcher, Scope, WatchOptions,
+    CatalogChange, Discovery, Generations, MemorySkill, MemorySource, Root, RootWatcher, Scope,
+    SourceRoot, TreePath, WatchOptions,
 };
 use skills_test_support::skip_without_file_events;
 
@@ -24,6 +25,10 @@ fn watch(tree: &Tree, force_polling: bool) -> Watched {
         Root::new(tree.path("skills"), Scope::Repo),
         Root::new(tree.path("later/skills"), Scope::User),
     ]);
+    watch_discovery(discovery, force_polling)
+}
+
+fn watch_discovery(discovery: Discovery, force_polling: bool) -> Watched {
     let catalog = Arc::new(discovery.scan());
     let mut options = WatchOptions::default();
     (options.debounce, options.force_polling) = (Duration::from_millis(20), force_polling);
@@ -59,6 +64,22 @@ impl Watched {
             }
         }
     }
+}
+
+/// Sources have no events.
+#[test]
+fn a_replaced_source_is_reported() {
+    let tree = Tree::new();
+    let skill = |name: &str| {
+        let text = format!("---\nname: {name}\ndescription: d\n---\n");
+        let path = |text: &str| TreePath::new(text).unwrap();
+        MemorySkill::new(path(name)).file(path("SKILL.md"), text)
+    };
+    let source = Arc::new(MemorySource::new("app", [skill("a")]));
+    let root = SourceRoot::new(source.clone(), Scope::User, tree.path(""));
+    let watched = watch_discovery(Discovery::new([]).source(root), true);
+    source.replace([skill("a"), skill("b")]);
+    watched.wait_for(&["a", "b"]);
 }
 
 fn check_all_changes(force_polling: bool) {

@@ -294,6 +294,9 @@ fn the_rules_for_sources_apply_to_live_ones() {
         kind(loopback().require_signature(), spec),
         InstallErrorKind::Signature
     );
+    // A model sees the address.
+    let secret = "mcp+https://host.example/mcp?key=secret";
+    assert_eq!(kind(loopback(), secret), InstallErrorKind::Fetch);
     assert_eq!(
         kind(loopback(), "https://host.example"),
         InstallErrorKind::Fetch

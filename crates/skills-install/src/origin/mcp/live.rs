@@ -11,7 +11,7 @@ use skills_discovery::{
 };
 use skills_threads::lock;
 
-use super::entry::Entry;
+use super::entry::{Entry, Resource};
 use super::{Entries, McpKind, McpServer};
 use crate::error::{InstallError, Repr};
 use crate::fetch_options::FetchOptions;
@@ -44,31 +44,14 @@ pub struct LiveSource {
     latest: Mutex<Latest>,
 }
 
+type Skills = BTreeMap<TreePath, Result<ListedSkill, String>>;
+
 /// The last listing.
-#[derive(Default)]
 struct Latest {
     revision: Option<u64>,
     entries: Arc<Entries>,
-    skills: BTreeMap<TreePath, ListedSkill>,
-    rejected: Vec<(TreePath, String)>,
-    /// Why the server could not be asked.
-    failure: Option<String>,
-}
-
-impl Latest {
-    fn listing(&self) -> Result<SourceListing, SourceFailure> {
-        if let Some(failure) = &self.failure {
-            return Err(failure.clone().into());
-        }
-        let mut listing = SourceListing::default();
-        for skill in self.skills.values() {
-            listing.add(skill.clone());
-        }
-        for (path, problem) in &self.rejected {
-            listing.reject(path.clone(), problem.clone());
-        }
-        Ok(listing)
-    }
+    /// The skills, and why others are not valid, or why the server could not be asked.
+    skills: Result<Skills, String>,
 }
 
 impl fmt::Debug for LiveSource {
@@ -85,6 +68,11 @@ impl LiveSource {
             let cause = "only an MCP server has skills that are not installed";
             return Err(InstallError::fetch(&spec.to_string(), cause));
         }
+        // The address is part of what a model sees, and a query can be a secret.
+        if spec.location().address().contains('?') {
+            let cause = "the address of a live server cannot have a query";
+            return Err(InstallError::fetch(&spec.identity(), cause));
+        }
         if options.signatures.is_required {
             return Err(Repr::LiveUnsigned.into());
         }
@@ -95,7 +83,11 @@ impl LiveSource {
             options,
             refresh_after: REFRESH_AFTER,
             created: Instant::now(),
-            latest: Mutex::default(),
+            latest: Mutex::new(Latest {
+                revision: None,
+                entries: Arc::default(),
+                skills: Ok(Skills::new()),
+            }),
         })
     }
 
@@ -107,26 +99,26 @@ impl LiveSource {
     }
 
     /// Asks the server for its skills.
-    fn read(&self, earlier: &Latest) -> Result<Latest, InstallError> {
+    fn ask(&self, latest: &mut Latest) -> Result<Skills, InstallError> {
         let server = self.connect(None)?;
-        let mut latest = Latest::default();
+        let earlier = std::mem::replace(&mut latest.skills, Ok(Skills::new()));
+        let earlier = earlier.unwrap_or_default();
         let wanted = server.entries.iter();
         let wanted = wanted.filter(|(path, _)| path.strip_prefix(self.spec.path()).is_some());
-        for (number, (path, entry)) in wanted.enumerate() {
-            if number == MAX_SKILLS {
+        let mut skills = Skills::new();
+        for (path, entry) in wanted {
+            if skills.len() == MAX_SKILLS {
                 return Err(InstallError::limit("skills", MAX_SKILLS as u64));
             }
+            let earlier = earlier.get(path).and_then(|skill| skill.as_ref().ok());
             let listed = match entry {
-                Ok(entry) => read_skill(&server, entry, earlier.skills.get(path)),
-                Err(problem) => Err(problem.to_string().into()),
+                Ok(entry) => read_skill(&server, entry, earlier).map_err(|error| error.to_string()),
+                Err(problem) => Err(problem.to_string()),
             };
-            match listed {
-                Ok(skill) => drop(latest.skills.insert(path.clone(), skill)),
-                Err(problem) => latest.rejected.push((path.clone(), problem.to_string())),
-            }
+            skills.insert(path.clone(), listed);
         }
         latest.entries = server.entries;
-        Ok(latest)
+        Ok(skills)
     }
 
     fn connect(&self, entries: Option<Arc<Entries>>) -> Result<McpServer, InstallError> {
@@ -144,18 +136,18 @@ fn read_skill(
     entry: &Entry,
     earlier: Option<&ListedSkill>,
 ) -> Result<ListedSkill, SourceFailure> {
-    let files = entry.files.iter();
-    let files: Vec<ListedFile> = files
-        .map(|(path, resource)| {
-            ListedFile::new(path.clone(), resource.size, resource.digest.to_bytes())
-        })
-        .collect();
+    let is_listed = |file: &ListedFile| {
+        let resource = entry.files.get(file.path());
+        resource.is_some_and(|resource| *file == listed_file(file.path(), resource))
+    };
     let is_same = |skill: &&ListedSkill| {
-        skill.files().len() == files.len() && skill.files().iter().all(|file| files.contains(file))
+        skill.files().len() == entry.files.len() && skill.files().iter().all(is_listed)
     };
     if let Some(skill) = earlier.filter(is_same) {
         return Ok(skill.clone());
     }
+    let files = entry.files.iter();
+    let files = files.map(|(path, resource)| listed_file(path, resource));
     let read = |name: &str| {
         let mut resources = entry.files.iter();
         let found = resources.find(|(path, _)| path.as_str() == name);
@@ -166,7 +158,16 @@ fn read_skill(
     let skill_file = read(SKILL_FILE)?.unwrap_or_default();
     let openai_file = read(OPENAI_FILE)?;
     let directory = entry.directory.clone();
-    Ok(ListedSkill::new(directory, files, skill_file, openai_file)?)
+    Ok(ListedSkill::new(
+        directory,
+        files.collect(),
+        skill_file,
+        openai_file,
+    )?)
+}
+
+fn listed_file(path: &TreePath, resource: &Resource) -> ListedFile {
+    ListedFile::new(path.clone(), resource.size, resource.digest.to_bytes())
 }
 
 impl SkillSource for LiveSource {
@@ -183,15 +184,12 @@ impl SkillSource for LiveSource {
         // Held while the server is asked, so that concurrent callers ask once.
         let mut latest = lock(&self.latest);
         if latest.revision != Some(revision) {
-            let read = self.read(&latest);
-            *latest = read.unwrap_or_else(|failure| Latest {
-                failure: Some(failure.to_string()),
-                entries: Arc::clone(&latest.entries),
-                ..Latest::default()
-            });
+            latest.skills = self.ask(&mut latest).map_err(|error| error.to_string());
             latest.revision = Some(revision);
         }
-        latest.listing()
+        let skills = latest.skills.clone()?.into_iter();
+        let listed = skills.map(|(path, skill)| skill.map_err(|problem| (path, problem.into())));
+        Ok(listed.collect())
     }
 
     fn open(
