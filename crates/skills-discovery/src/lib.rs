@@ -172,7 +172,7 @@ pub use skill_source::{ReceiveFile, SkillSource, SourceFailure, SourceKind, Sour
 pub use skills_manifest::{DelimiterRule, MissingDescription, NameRule, ReadingRules};
 pub use skipped::{SkipReason, Skipped};
 #[cfg(feature = "fs")]
-pub use source_root::SourceRoot;
+pub use source_root::{SourceRoot, is_source_path};
 #[cfg(feature = "fs")]
 pub use stamp_set::StampSet;
 #[cfg(feature = "fs")]

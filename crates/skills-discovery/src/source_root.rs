@@ -1,7 +1,7 @@
 //! Sources of a scan, and how each is read.
 
 use std::fmt;
-use std::path::{Path, PathBuf};
+use std::path::{Component, Path, PathBuf};
 use std::sync::Arc;
 
 use sha2::{Digest as _, Sha256};
@@ -12,6 +12,16 @@ use crate::{Scope, SkillSource, SourceKind, TreePath, Trust};
 /// The directory of the paths of listed skills. It must not exist: nothing on the disk can then be
 /// at the path of a listed skill.
 pub(crate) const SOURCES_DIRECTORY: &str = "/skill-sources";
+/// Returns true if a path is that of a skill of a source, or of a file in it: nothing on the disk is
+/// there, so that it cannot be resolved.
+#[must_use]
+pub fn is_source_path(path: &Path) -> bool {
+    let mut parts = path.components();
+    path.starts_with(SOURCES_DIRECTORY)
+        && !parts.any(|part| part == Component::ParentDir)
+        && Path::new(SOURCES_DIRECTORY).symlink_metadata().is_err()
+}
+
 /// The maximum length of the readable part of a directory name, in bytes.
 const MAX_LABEL_BYTES: usize = 40;
 

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use serde_json::{Value, json};
+use skills_discovery::is_source_path;
 use skills_policy::{Access, Capability, HostPattern, ResourceLimits, SandboxChoice, Secret};
 use skills_sandbox::InputStream;
 
@@ -268,14 +269,15 @@ impl ExecutionOptions {
             *directory = resolve(directory)?;
         }
         // Optional mounts are missing here: they must be canonical already, or the run fails.
-        let aliased = self.path_aliases.iter_mut().map(|(_, path)| path);
-        for path in self
-            .readable_paths
-            .iter_mut()
-            .chain(&mut self.current_dir)
-            .chain(aliased)
-        {
+        for path in &mut self.readable_paths {
             *path = resolve(path)?;
+        }
+        let aliased = self.path_aliases.iter_mut().map(|(_, path)| path);
+        // They may be in a skill of a source, of which the run gets a copy.
+        for path in self.current_dir.iter_mut().chain(aliased) {
+            if !is_source_path(path) {
+                *path = resolve(path)?;
+            }
         }
         for path in &mut self.writable_paths {
             *path = resolve_writable(path)?;

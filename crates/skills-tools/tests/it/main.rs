@@ -21,6 +21,7 @@ mod publication;
 mod reference;
 mod run;
 mod scripts;
+mod sources;
 mod usage;
 #[cfg(feature = "watch")]
 mod watch;

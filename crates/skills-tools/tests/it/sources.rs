@@ -1,0 +1,88 @@
+//! Skills of sources through the tools: no path tells a model that they have no directory.
+
+use std::sync::Arc;
+
+use serde_json::json;
+use skills_runtime::discovery::{MemorySkill, MemorySource, SourceRoot, TreePath};
+use skills_runtime::policy::{Effect, Rule, RuleSource};
+use skills_runtime::{Policy, Scope};
+use skills_test_support::skip_without_sandbox;
+
+use crate::fixture::{Host, Tools};
+use crate::run::run;
+
+/// Tools for the skill `kit` in memory.
+fn tools(host: &Host) -> (Tools, Arc<MemorySource>) {
+    let path = |text: &str| TreePath::new(text).unwrap();
+    let text = "---\nname: kit\ndescription: Counts zebras.\n---\nRead `references/zebras.md`.\n";
+    let script = "import os\nprint(open(os.environ['SKILL_DIR'] + '/assets/zebra.txt').read())\n";
+    let kit = MemorySkill::new(path("kit"))
+        .file(path("SKILL.md"), text)
+        .file(
+            path("references/zebras.md"),
+            "# Stripes\n\nBlack and white.\n",
+        )
+        .file(path("assets/zebra.txt"), "a zebra")
+        .file(path("scripts/zebra.py"), script);
+    let source = Arc::new(MemorySource::new("app", [kit]));
+    let root = SourceRoot::new(source.clone(), Scope::User, host.path("scratch"));
+    let allow = Rule::parse(Effect::Allow, RuleSource::Invocation, "spawn").unwrap();
+    let runtime = host.runtime().policy(Policy::default().rule(allow));
+    let set = host.builder(runtime.source(root)).build().unwrap();
+    (host.wrap(set), source)
+}
+
+#[tokio::test]
+async fn a_skill_of_a_source_is_used_like_one_of_a_directory() {
+    let host = Host::new();
+    let (tools, source) = tools(&host);
+    let mut texts = Vec::new();
+    for (tool, arguments, expected) in [
+        ("skills_ls", json!({"path": "/skills"}), "kit"),
+        (
+            "skills_ls",
+            json!({"path": "/skills/kit/assets"}),
+            "zebra.txt",
+        ),
+        (
+            "skills_read",
+            json!({"path": "/skills/kit/SKILL.md"}),
+            "Read `references",
+        ),
+        (
+            "skills_read",
+            json!({"path": "/skills/kit/references/zebras.md"}),
+            "Black and white.",
+        ),
+        ("skills_read", json!({"path": "/skills/kit/../../x"}), ""),
+        (
+            "skills_write",
+            json!({"path": "/skills/kit/SKILL.md", "content": "x"}),
+            "read-only",
+        ),
+    ] {
+        let output = tools.call(tool, arguments.clone()).await;
+        let text = output.text().into_owned();
+        assert!(text.contains(expected), "{tool} {arguments}: {text}");
+        texts.push(text);
+    }
+    if !skip_without_sandbox() {
+        for command in [
+            "scripts/zebra.py",
+            "cat assets/zebra.txt",
+            "cd scripts && ls .",
+        ] {
+            let output = run(&tools, command).await;
+            assert!(output.text().contains("zebra"), "{}", output.text());
+            texts.push(output.text().into_owned());
+        }
+    }
+    let shown = texts.join("\n");
+    assert!(!shown.contains("skill-sources"), "{shown}");
+
+    source.replace([]);
+    let output = tools
+        .call("skills_read", json!({"path": "/skills/kit/SKILL.md"}))
+        .await;
+    assert!(output.is_error, "{}", output.text());
+}
