@@ -178,6 +178,11 @@ impl ListedSkill {
         self.digest
     }
 
+    /// Returns the size of all files, in bytes.
+    pub(crate) fn bytes(&self) -> u64 {
+        self.files.iter().map(|file| file.bytes).sum()
+    }
+
     pub(crate) fn skill_file(&self) -> &[u8] {
         &self.skill_file
     }

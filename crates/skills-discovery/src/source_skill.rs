@@ -18,6 +18,8 @@ use crate::{DigestCache, ListedFile, ListedSkill, SkillFiles, SkillSource};
 const DIRECTORY_PREFIX: &str = "skills-source-";
 /// The maximum number of skills of a source that stay written without a user.
 const MAX_RECENT: usize = 32;
+/// The maximum size of these skills: 512 MiB.
+const MAX_RECENT_BYTES: u64 = 512 << 20;
 
 /// Where a scan found a skill that has no directory.
 #[derive(Debug, Clone)]
@@ -46,6 +48,7 @@ pub(crate) struct RecentSkills(Mutex<VecDeque<Arc<WrittenSkill>>>);
 #[derive(Debug)]
 pub(crate) struct WrittenSkill {
     handle: Dir,
+    bytes: u64,
     digests: Mutex<DigestCache>,
     _directory: PrivateDir,
 }
@@ -140,6 +143,7 @@ impl SourceSkill {
             Some(path) => Err(not_listed(path)),
             None => Ok(WrittenSkill {
                 handle,
+                bytes: self.listed.bytes(),
                 digests: Mutex::default(),
                 _directory: directory,
             }),
@@ -152,7 +156,14 @@ impl RecentSkills {
         let mut skills = lock(&self.0);
         skills.retain(|known| !Arc::ptr_eq(known, skill));
         skills.push_back(Arc::clone(skill));
-        let removed = (skills.len() > MAX_RECENT).then(|| skills.pop_front());
+        let mut removed = Vec::new();
+        let bytes = |skills: &VecDeque<Arc<WrittenSkill>>| -> u64 {
+            skills.iter().map(|skill| skill.bytes).sum()
+        };
+        // The last one is in use.
+        while skills.len() > 1 && (skills.len() > MAX_RECENT || bytes(&skills) > MAX_RECENT_BYTES) {
+            removed.extend(skills.pop_front());
+        }
         drop(skills);
         // Its files are removed after the lock is released, since that takes time.
         drop(removed);

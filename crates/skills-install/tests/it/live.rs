@@ -211,16 +211,19 @@ fn entries_that_are_not_skills_hide_no_other() {
     let mut claims = entry("claims", &with("claims", "x"));
     claims["scope"] = json!("system");
     claims["frontmatter"]["trusted"] = json!(true);
-    entries.extend([large, claims]);
+    let mut long = entry("long", &with("long", "x"));
+    long["resources"][0]["size"] = json!(2 << 20);
+    entries.extend([large, claims, long]);
     let files: Vec<File> = listed.into_iter().flat_map(|(_, files)| files).collect();
     let files = [files, with("large", "x"), with("claims", "x")].concat();
     let states = states(&Scene::new(entries, &files).scan());
     assert_eq!(states[0], "pdf untrusted", "{states:#?}");
-    assert_eq!(states.len(), 9);
+    assert_eq!(states.len(), 10);
     for problem in [
         "frontmatter",
         "more than 268435456 bytes",
         "more than 32 directory levels",
+        "more than 1048576 bytes in a `SKILL.md`",
         "`a` and `A` are the same path",
         "contains '/'",
         "contains '\\\\'",

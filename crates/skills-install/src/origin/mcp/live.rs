@@ -9,19 +9,24 @@ use skills_discovery::{
     ListedFile, ListedSkill, ReceiveFile, SKILL_FILE, SkillSource, SourceFailure, SourceKind,
     SourceListing,
 };
+use skills_manifest::MAX_FILE_BYTES;
 use skills_threads::lock;
+use url::Url;
 
 use super::entry::{Entry, Resource};
 use super::{Entries, McpKind, McpServer};
 use crate::error::{InstallError, Repr};
 use crate::fetch_options::FetchOptions;
 use crate::source::SourceKind as _;
+use crate::web::Client;
 use crate::{SourceSpec, TreePath};
 
 /// The file that can forbid that a model activates a skill by itself.
 const OPENAI_FILE: &str = "agents/openai.yaml";
 /// Maximum number of skills: each is listed by a request of its own.
 const MAX_SKILLS: usize = 1_000;
+/// Maximum size of a listing with the `SKILL.md` of each skill, which are kept in memory.
+const MAX_LISTING_BYTES: u64 = 64 << 20;
 /// Maximum time of a listing, and of reading one skill. Callers wait for both.
 const MAX_TIME: Duration = Duration::from_secs(30);
 /// How long a listing is used before the server is asked again, by default.
@@ -100,7 +105,8 @@ impl LiveSource {
 
     /// Asks the server for its skills.
     fn ask(&self, latest: &mut Latest) -> Result<Skills, InstallError> {
-        let server = self.connect(None)?;
+        let (client, url) = self.client(MAX_LISTING_BYTES)?;
+        let server = McpServer::open(client, &url, &self.options.limits)?;
         let earlier = std::mem::replace(&mut latest.skills, Ok(Skills::new()));
         let earlier = earlier.unwrap_or_default();
         let wanted = server.entries.iter();
@@ -121,12 +127,12 @@ impl LiveSource {
         Ok(skills)
     }
 
-    fn connect(&self, entries: Option<Arc<Entries>>) -> Result<McpServer, InstallError> {
-        let (client, url) = self.options.client(&self.spec.location().address())?;
-        match entries {
-            Some(entries) => Ok(McpServer::with_entries(client, &url, entries)),
-            None => McpServer::open(client, &url, &self.options.limits),
-        }
+    /// Returns a client that receives at most `max_bytes` bytes.
+    fn client(&self, max_bytes: u64) -> Result<(Client, Url), InstallError> {
+        let mut options = self.options.clone();
+        let limit = &mut options.limits.max_archive_bytes;
+        *limit = max_bytes.min(*limit);
+        options.client(&self.spec.location().address())
     }
 }
 
@@ -151,6 +157,10 @@ fn read_skill(
     let read = |name: &str| {
         let mut resources = entry.files.iter();
         let found = resources.find(|(path, _)| path.as_str() == name);
+        if found.is_some_and(|(_, resource)| resource.size > MAX_FILE_BYTES) {
+            let what = "bytes in a `SKILL.md`";
+            return Err(InstallError::limit(what, MAX_FILE_BYTES));
+        }
         found
             .map(|(path, _)| server.read_file(entry, path))
             .transpose()
@@ -198,7 +208,8 @@ impl SkillSource for LiveSource {
         receive: &mut ReceiveFile<'_>,
     ) -> Result<(), SourceFailure> {
         let entries = Arc::clone(&lock(&self.latest).entries);
-        let server = self.connect(Some(entries))?;
+        let (client, url) = self.client(u64::MAX)?;
+        let server = McpServer::with_entries(client, &url, entries);
         let entry = server.entries.get(skill.path());
         let Some(Ok(entry)) = entry else {
             return Err("the server does not list the skill any more".into());
