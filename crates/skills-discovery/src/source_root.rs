@@ -1,6 +1,7 @@
 //! Sources of a scan, and how each is read.
 
 use std::fmt;
+use std::io::ErrorKind;
 use std::path::{Component, Path, PathBuf};
 use std::sync::Arc;
 
@@ -19,7 +20,13 @@ pub fn is_source_path(path: &Path) -> bool {
     let mut parts = path.components();
     path.starts_with(SOURCES_DIRECTORY)
         && !parts.any(|part| part == Component::ParentDir)
-        && Path::new(SOURCES_DIRECTORY).symlink_metadata().is_err()
+        && is_missing(Path::new(SOURCES_DIRECTORY))
+}
+
+/// Returns true if nothing is at a path, as far as that can be known.
+pub(crate) fn is_missing(path: &Path) -> bool {
+    let metadata = path.symlink_metadata();
+    metadata.is_err_and(|error| error.kind() == ErrorKind::NotFound)
 }
 
 /// The maximum length of the readable part of a directory name, in bytes.
@@ -128,4 +135,28 @@ fn directory_of(name: &str) -> PathBuf {
         .collect();
     let hash = hex::encode(&Sha256::digest(name)[..8]);
     Path::new(SOURCES_DIRECTORY).join(format!("{label}-{hash}"))
+}
+
+#[cfg(test)]
+#[cfg(unix)]
+#[expect(clippy::disallowed_methods, reason = "tests make their own files")]
+mod tests {
+    use super::*;
+
+    /// A directory at the path of a listed skill could stand for it.
+    #[test]
+    fn anything_at_the_directory_of_sources_is_noticed() {
+        let directory = tempfile::tempdir().unwrap();
+        let at = |name: &str| directory.path().join(name);
+        std::fs::write(at("file"), "").unwrap();
+        std::os::unix::fs::symlink("nowhere", at("link")).unwrap();
+        assert!(is_missing(&at("missing")));
+        assert!(!is_missing(&at("file")) && !is_missing(&at("link")));
+        assert!(!is_missing(&at("file/below")), "not known");
+        let source_path = |below: &str| is_source_path(&Path::new(SOURCES_DIRECTORY).join(below));
+        assert!(source_path("app-1/pdf/scripts"));
+        assert!(!source_path("app-1/../../etc"));
+        assert!(!is_source_path(Path::new("/skill-sources-2/pdf")));
+        assert!(!is_source_path(Path::new("skill-sources/pdf")));
+    }
 }

@@ -11,7 +11,7 @@ use crate::directory_visit::{parse_file, resolve_name};
 use crate::error::Repr;
 use crate::file_stamp::ScanStart;
 use crate::skill_location::SkillLocation;
-use crate::source_root::{SOURCES_DIRECTORY, SourceRoot};
+use crate::source_root::{SOURCES_DIRECTORY, SourceRoot, is_missing};
 use crate::source_skill::{SourceLocation, SourceSkill};
 use crate::walk_path::WalkPath;
 use crate::{
@@ -69,7 +69,7 @@ impl SourceScan<'_> {
     fn read(&self, output: &mut WalkOutput) -> Result<SourceListing, SkipReason> {
         let sources = Path::new(SOURCES_DIRECTORY);
         output.stamps.add_at(sources, self.scan_start);
-        if sources.symlink_metadata().is_ok() {
+        if !is_missing(sources) {
             let error = Repr::SourcesDirectory(SOURCES_DIRECTORY);
             return Err(SkipReason::unreadable(error.into()));
         }
