@@ -5,7 +5,7 @@ use anyhow::{Result, bail};
 use crate::command::{cargo, output, run};
 
 /// The example hosts, with the crates that they must not depend on.
-const EXAMPLE_HOSTS: [(&str, &[&str]); 6] = [
+const EXAMPLE_HOSTS: [(&str, &[&str]); 7] = [
     (
         "host-text-only",
         &[
@@ -31,6 +31,7 @@ const EXAMPLE_HOSTS: [(&str, &[&str]); 6] = [
     ),
     ("host-middleware", &["wasmtime", "axum", "clap"]),
     ("host-turn", &["wasmtime", "landlock", "axum", "clap"]),
+    ("host-streaming", &["axum", "clap"]),
     ("host-everything", &[]),
 ];
 
