@@ -2,17 +2,12 @@
 
 use std::path::{Path, PathBuf};
 
-use skills_runtime::{ResourceLimits, ScriptType};
-use skills_tools::Remedy;
+use skills_runtime::{MissingPackage, Remedy, ScriptType, WithheldVariable};
 
 use crate::process_environment::Environment;
-use crate::settings::MAX_MIB;
 use crate::shell::{is_shell_word, shell_package, shell_word};
 use crate::suggested_command::complete_commands;
 use crate::virtual_env;
-
-/// Factor by which an insufficient limit is raised.
-const FACTOR: u64 = 4;
 
 /// Where a remedy's option is passed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -28,7 +23,6 @@ pub(crate) enum RemedyStyle {
 #[derive(Debug, Clone)]
 pub(crate) struct RemedyDescriptions {
     style: RemedyStyle,
-    workspace: Option<PathBuf>,
     /// The interpreters of virtual environments that the user could choose.
     pythons: Vec<PathBuf>,
 }
@@ -42,7 +36,6 @@ impl RemedyDescriptions {
         let environments = virtual_env::find_all(environment, workspace);
         Self {
             style,
-            workspace: workspace.map(Path::to_owned),
             pythons: environments.into_iter().map(|found| found.python).collect(),
         }
     }
@@ -58,121 +51,73 @@ impl RemedyDescriptions {
     }
 
     fn describe_remedy(&self, remedy: &Remedy) -> Option<String> {
-        match remedy {
-            Remedy::Allow(targets) => self.allow(targets),
-            Remedy::AllowNext(targets) => {
-                let option = self.option(&allow_options(targets)?);
-                Some(format!(
-                    "its script also starts programs; for these add {option}"
-                ))
+        let action = match remedy {
+            Remedy::Allow { .. } | Remedy::Reveal { .. } => "allow it with",
+            Remedy::AllowNext { .. } => "its script also starts programs; for these add",
+            Remedy::KeepHome { .. } => "keep the files in the home directory of the user with",
+            Remedy::AllowHost => "allow the host with",
+            Remedy::AllowProgram => "allow the program by its name with",
+            Remedy::Workspace => "give it a directory for its files with",
+            Remedy::PassVariable(WithheldVariable {
+                is_declared: true, ..
+            }) => "pass it with",
+            Remedy::PassVariable(_) => "if the skill is to have its value, pass it with",
+            Remedy::Memory { limit_bytes, .. } => {
+                &format!("give it more memory than {} MiB with", limit_bytes >> 20)
             }
-            Remedy::KeepHome(targets) => {
-                let option = self.option(&allow_options(targets)?);
-                Some(format!(
-                    "keep the files in the home directory of the user with {option}"
-                ))
+            Remedy::Timeout { .. } => "give it more time with",
+            Remedy::IgnoreRequirements => "run it anyway with",
+            Remedy::ConvertLineEnds { .. } => {
+                let action = "convert the line ends of the script to LF, as `dos2unix` does";
+                return Some(action.to_owned());
             }
-            Remedy::AllowHost => {
-                let option = self.option("--allow network:HOST");
-                Some(format!("allow the host with {option}"))
-            }
-            Remedy::AllowProgram => {
-                let option = self.option("--allow spawn:PROGRAM");
-                Some(format!("allow the program by its name with {option}"))
-            }
-            Remedy::Workspace => {
-                let option = self.option("--workspace DIR");
-                Some(format!("give it a directory for its files with {option}"))
-            }
-            Remedy::Interpreter {
-                package,
-                is_started_by_script: true,
-                is_only_reported: true,
-                ..
-            } => Some(check_package(package)),
-            Remedy::Interpreter {
-                package,
-                script_type,
-                is_started_by_script: true,
-                ..
-            } => Some(started_interpreter(*script_type, package)),
-            Remedy::Interpreter {
-                skill,
-                script_type,
-                interpreter,
-                package,
-                is_only_reported,
-                is_installable,
-                declaring_script,
-                acceptable,
-                ..
-            } => {
-                let get = if *is_only_reported {
-                    check_package(package)
-                } else {
-                    install_package(*script_type, interpreter.as_deref(), package)
-                };
-                let other = self.interpreter(*script_type, interpreter.as_deref(), get);
-                let install = install_command(skill, declaring_script.as_deref());
-                let packages = if *is_installable {
-                    install.map(|install| format!("install its packages with `{install}`"))
-                } else {
-                    install.and_then(|install| accept_packages(skill, acceptable, &install))
-                };
-                Some(match packages {
-                    Some(packages) => format!("{packages}, or {other}"),
-                    None => other,
-                })
-            }
-            Remedy::Memory { limit_bytes } => {
-                let limit_mib = limit_bytes >> 20;
-                let raised = (limit_mib * FACTOR).clamp(1, MAX_MIB);
-                (raised > limit_mib).then(|| {
-                    let option = self.option(&format!("--memory {raised}"));
-                    format!("give it more memory than {limit_mib} MiB with {option}")
-                })
-            }
-            Remedy::Timeout { limit_ms } => {
-                let max = ResourceLimits::default_ceiling().wall_time.as_secs();
-                let raised = (limit_ms * FACTOR).div_ceil(1_000).min(max);
-                (raised * 1_000 > *limit_ms).then(|| {
-                    let option = self.option(&format!("--timeout {raised}"));
-                    format!("give it more time with {option}")
-                })
-            }
-            Remedy::IgnoreRequirements => {
-                let option = self.option("--ignore-requirements");
-                Some(format!("run it anyway with {option}"))
-            }
+            Remedy::Package { skill, missing } => return Some(self.package(skill, missing)),
             Remedy::AcceptDraft { name } => {
                 let name = shell_word(name)?;
-                Some(format!("accept it with `skills accept {name}`"))
+                return Some(format!("accept it with `skills accept {name}`"));
             }
             Remedy::ApproveHooks { skill } => {
                 let skill = shell_word(skill)?;
-                Some(format!(
+                return Some(format!(
                     "approve its hooks with `skills trust {skill} --hooks`"
-                ))
+                ));
             }
+            _ => return None,
+        };
+        let option = self.option(&options(&remedy.command_arguments())?);
+        let text = format!("{action} {option}");
+        let reading = match remedy {
+            Remedy::Reveal { reading, .. } => reading.as_ref().and_then(|rule| rule_word(rule)),
             _ => None,
+        };
+        Some(match reading {
+            Some(rule) => format!("{text}; `--allow {rule}` is enough for commands that only read"),
+            None => text,
+        })
+    }
+
+    /// Returns how to get a missing package, or an interpreter that has it.
+    fn package(&self, skill: &str, missing: &MissingPackage) -> String {
+        let package = missing.name();
+        let (kind, interpreter) = (missing.script_type, missing.interpreter.as_deref());
+        let get = match (missing.is_only_reported, missing.is_started_by_script) {
+            (true, _) => check_package(package),
+            (false, true) => started_interpreter(kind, package),
+            (false, false) => install_package(kind, interpreter, package),
+        };
+        if missing.is_started_by_script {
+            return get;
         }
-    }
-
-    fn allow(&self, targets: &[String]) -> Option<String> {
-        let targets: Vec<String> = targets.iter().map(|target| self.widen(target)).collect();
-        let option = self.option(&allow_options(&targets)?);
-        Some(format!("allow it with {option}"))
-    }
-
-    /// Returns the rule for the workspace if a target is a path that is written in it: a rule for a
-    /// file that does not exist would create a directory, and the next file would need another.
-    fn widen(&self, target: &str) -> String {
-        let path = target.strip_prefix("write:").map(Path::new);
-        match (&self.workspace, path) {
-            (Some(workspace), Some(path)) if path.starts_with(workspace) => {
-                format!("write:{}", workspace.display())
-            }
-            _ => target.to_owned(),
+        let other = self.interpreter(kind, interpreter, get);
+        let install = install_command(skill, missing.declaring_script.as_deref());
+        let packages = if missing.is_installable {
+            install.map(|install| format!("install its packages with `{install}`"))
+        } else {
+            install.and_then(|install| accept_packages(skill, &missing.acceptable, &install))
+        };
+        match packages {
+            Some(packages) => format!("{packages}, or {other}"),
+            None => other,
         }
     }
 
@@ -208,15 +153,14 @@ impl RemedyDescriptions {
     }
 }
 
-/// Returns the options that allow targets, each once; `None` without any that can be copied into a
-/// shell: a program can print any name.
-fn allow_options(targets: &[String]) -> Option<String> {
-    let mut options = Vec::new();
-    for target in targets.iter().filter_map(|target| rule_word(target)) {
-        let option = format!("--allow {target}");
-        if !options.contains(&option) {
-            options.push(option);
-        }
+/// Returns arguments as a user types them, each option with its value once; `None` without any that can
+/// be copied into a shell: a program can print any name.
+fn options(arguments: &[String]) -> Option<String> {
+    let mut options: Vec<String> = Vec::new();
+    for pair in arguments.chunks(2) {
+        let words: Option<Vec<String>> = pair[1..].iter().map(|word| rule_word(word)).collect();
+        let option = words.map(|words| [&pair[..1], &words].concat().join(" "));
+        options.extend(option.filter(|option| !options.contains(option)));
     }
     (!options.is_empty()).then(|| options.join(" "))
 }

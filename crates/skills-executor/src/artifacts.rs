@@ -6,10 +6,10 @@ use std::time::Duration;
 use serde::Serialize;
 use serde_json::Value;
 use skills_policy::{Denial, PermissionDecision};
-use skills_sandbox::{CapturedOutput, EnforcementReport, Refusals, RunOutput, Termination};
+use skills_sandbox::{CapturedOutput, EnforcementReport, RunOutput, Termination};
 
 use crate::redaction::Redactor;
-use crate::{ExecutionMode, FailureCause, OutputFiles, RunFinding};
+use crate::{ExecutionMode, OutputFiles, RunExplanation};
 
 /// Start of the notes about missing requirements.
 pub(crate) const MISSING_REQUIREMENT: &str = "missing requirement: ";
@@ -56,16 +56,9 @@ pub struct ExecutionArtifacts {
     /// Directories of which the program got a private copy, each with the copy first. Without a file
     /// system view of its own, a program knows the path of the copy, and can print it.
     pub copies: Vec<(PathBuf, PathBuf)>,
-    /// Operations that restrictions stopped, each with the rule that would allow it. Names and
-    /// paths come from the program.
-    pub refusals: Refusals,
-    /// What the runtime itself knows that explains the result.
-    pub findings: Vec<RunFinding>,
-    /// Rules that the program is likely to need in addition to those of its refusals, in the syntax
-    /// of rules: it was stopped before it could try.
-    pub likely_rules: Vec<String>,
-    /// Why the program failed, as far as its output shows.
-    pub failure_cause: Option<FailureCause>,
+    /// What is known that explains the result: refused operations, the cause of a failure, and what
+    /// would change it.
+    pub explanation: RunExplanation,
 }
 
 /// A skill whose files a program could not read.
@@ -136,10 +129,7 @@ impl ExecutionArtifacts {
             notes: Vec::new(),
             unreadable_skills: Vec::new(),
             copies: Vec::new(),
-            refusals: Refusals::default(),
-            findings: Vec::new(),
-            likely_rules: Vec::new(),
-            failure_cause: None,
+            explanation: RunExplanation::default(),
         }
     }
 
@@ -173,10 +163,7 @@ impl ExecutionArtifacts {
             notes: output.notes,
             unreadable_skills: Vec::new(),
             copies: Vec::new(),
-            refusals: Refusals::default(),
-            findings: Vec::new(),
-            likely_rules: Vec::new(),
-            failure_cause: None,
+            explanation: RunExplanation::default(),
         }
     }
 }

@@ -2,35 +2,27 @@
 
 use std::path::{Path, PathBuf};
 
-use skills_policy::{Capability, SpawnGrant};
-use skills_sandbox::{Refusal, Refusals, RefusedOperation, RunOutput, ScriptType};
+use cap_std::ambient_authority;
+use cap_std::fs::Dir;
+use skills_sandbox::{RunOutput, ScriptType};
 
 use crate::artifacts::ExecutionArtifacts;
 use crate::authorize::Authorized;
 use crate::execution_mode::ExecutionMode;
-use crate::failure_cause::{self, FailureCause};
-use crate::findings::{self, RunFinding};
+use crate::explain::{
+    Cause, EndedRun, ProgramPaths, RuleCheck, RunExplanation, executed_files, find_outside_link,
+    foreign_owner, interpreted_type, is_own_module,
+};
 use crate::grant_checks::{copies, used_tools};
-use crate::obstacles;
 use crate::packages::with_package_advice;
 use crate::plan::Planned;
 use crate::redaction::Redactor;
-use crate::refusals::{self, ProgramPaths};
 use crate::run_notes::report_unwritten_files;
 
 /// The most bytes of a script that are searched for what it does.
 const MAX_SCRIPT_BYTES: u64 = 1 << 20;
-/// The most hosts in a finding.
-const MAX_HOSTS: usize = 4;
-/// Parts of Python and Node scripts that start programs.
-const STARTS_PROGRAMS: [&str; 6] = [
-    "subprocess",
-    "os.system(",
-    "os.popen(",
-    "os.exec",
-    "child_process",
-    "execa",
-];
+/// The most directories beside a skill that are searched for a module.
+const MAX_NEIGHBORS: usize = 200;
 
 /// An attempt whose program ended.
 pub(crate) struct Finished {
@@ -54,25 +46,26 @@ impl Finished {
         let run = &self.authorized;
         let (planned, grants) = (run.planned(), run.grants());
         let mut output = redactor.redact_streams(self.output);
-        let (input, aliases) = (input_text(planned), run.path_aliases());
-        let paths = program_paths(run, &aliases, &input);
-        let refusals = refusals(run, &output, &paths);
-        let findings = findings(run, &refusals, &output, &paths);
-        let likely_rules = likely_rules(run, &refusals, &output);
-        let cause = failure_cause(run, &output);
         let executed = std::mem::take(&mut output.executed_files);
+        let output_files = run.collect_output(redactor);
+        let shown = run.workspace().map(|path| (path, &output_files));
+        let executed = executed_files(executed, shown, grants, redactor);
+        let (input, aliases) = (input_text(planned), run.path_aliases());
+        let ended = ended_run(run, &output, &aliases, &input);
+        let mut explanation = RunExplanation::new(&ended);
+        explanation.facts.extend(executed);
+        explanation.cause = explanation
+            .cause
+            .and_then(|cause| complete_cause(cause, run));
+        // Before the remedies, which repeat names of the facts and the cause.
+        explanation.redact(redactor);
+        explanation.add_remedies(&ended);
         let (skill, mode) = (planned.name().to_owned(), planned.mode().clone());
         let mut artifacts = ExecutionArtifacts::new(skill, mode, output, redactor);
-        artifacts.refusals = refusals;
-        artifacts.findings = findings;
-        artifacts.likely_rules = likely_rules;
-        artifacts.failure_cause = cause;
+        artifacts.explanation = explanation;
         artifacts.unreadable_skills = run.checked().readable_skills().unreadable().to_vec();
         artifacts.copies = copies(grants);
-        artifacts.output_files = run.collect_output(redactor);
-        let workspace = run.workspace().map(|path| (path, &artifacts.output_files));
-        let executed = findings::executed_files(executed, workspace, grants, redactor);
-        artifacts.findings.extend(executed);
+        artifacts.output_files = output_files;
         artifacts.decisions = grants.decisions().to_vec();
         artifacts.permissions_used = used_tools(grants, planned.skill());
         artifacts.notes.extend(self.notes);
@@ -82,113 +75,72 @@ impl Finished {
     }
 }
 
-/// Returns what explains the paths in messages of the program. `input` is that of the program.
-fn program_paths<'a>(
+/// Returns what is known about a run for its explanation. `input` is that of the program.
+fn ended_run<'a>(
     run: &'a Authorized,
+    output: &'a RunOutput,
     aliases: &'a [(PathBuf, PathBuf)],
     input: &'a str,
-) -> ProgramPaths<'a> {
-    let planned = run.planned();
-    let skill_dir = planned.skill().map(|skill| skill.entry.directory());
+) -> EndedRun<'a> {
+    let (planned, grants) = (run.planned(), run.grants());
+    let services = planned.services();
+    let user_home = services.config().user_home.as_deref();
+    let skill = planned.skill();
+    let skill_dir = skill.map(|skill| skill.entry.directory());
     let current_dir = run.current_dir().or(skill_dir);
-    ProgramPaths {
-        current_dir: current_dir.unwrap_or(Path::new("")),
-        skill_dir,
-        aliases,
-        user_home: planned.services().config().user_home.as_deref(),
-        input,
-    }
-}
-
-/// Returns what restrictions stopped, with the reasons why no rule would allow it.
-fn refusals(run: &Authorized, output: &RunOutput, paths: &ProgramPaths<'_>) -> Refusals {
-    let services = run.planned().services();
-    let refusals = refusals::refusals(output, run.grants(), paths);
-    // A shell script starts far more programs than its skill lists.
-    let refusals = if run.planned().mode().script_type() == Some(ScriptType::Shell) {
-        refusals
-    } else {
-        refusals::name_programs(refusals, run.dropped_programs())
-    };
-    let policy = services.permissions().policy();
-    let refusals = refusals.with_obstacles(|refusal| {
-        let user_home = services.config().user_home.as_deref();
-        obstacles::obstacle(policy, run.request(), run.workspace(), user_home, refusal)
-    });
-    let refusals = refusals.with_cautions(|refusal| paths.caution(refusal, run.workspace()));
-    if policy.requires_program_name(run.request()) {
-        return refusals.require_program_name();
-    }
-    refusals
-}
-
-/// Returns rules that a script is likely to need next, in the syntax of rules: it was stopped
-/// before it started the programs that its text starts.
-fn likely_rules(run: &Authorized, refusals: &Refusals, output: &RunOutput) -> Vec<String> {
-    let is_process = |refusal: &Refusal| {
-        matches!(
-            refusal.operation,
-            RefusedOperation::StartProcess | RefusedOperation::StartProgram { .. }
-        )
-    };
-    let refused = refusals.list();
-    let is_stopped = !output.termination.is_success() && !refused.is_empty();
-    if !is_stopped || refused.iter().any(is_process) || *run.grants().spawn() != SpawnGrant::None {
-        return Vec::new();
-    }
-    let policy = run.planned().services().permissions().policy();
-    let spawn = Capability::Spawn.into();
-    let is_allowable = policy.obstacle(run.request(), &spawn).is_none();
-    if is_allowable && starts_programs(run.planned()) {
-        vec![Capability::Spawn.to_string()]
-    } else {
-        Vec::new()
-    }
-}
-
-/// Returns why a run failed, if its output shows a known cause.
-fn failure_cause(run: &Authorized, output: &RunOutput) -> Option<FailureCause> {
-    let (planned, packages) = (run.planned(), run.packages());
-    let cause = failure_cause::failure_cause(
+    let workspace = run.workspace();
+    let declared = skill.map(|skill| skill.requirements.variable_names());
+    EndedRun {
+        skill: planned.name(),
         output,
-        failure_cause::interpreted_type(planned.mode()),
-        run.grants().limits(),
-        |script_type| {
-            let of_environment = packages.python();
-            of_environment
-                .filter(|_| script_type == ScriptType::Python)
-                .or_else(|| planned.interpreter(script_type))
+        rules: RuleCheck {
+            policy: services.permissions().policy(),
+            request: run.request(),
+            grants,
+            workspace,
+            user_home,
         },
-    )?;
-    if is_missing_own_module(&cause, planned) {
-        return None;
+        paths: ProgramPaths {
+            current_dir: current_dir.unwrap_or(Path::new("")),
+            skill_dir,
+            aliases,
+            user_home,
+            input,
+        },
+        script_type: planned.mode().script_type(),
+        interpreted: interpreted_type(planned.mode()),
+        script: script(planned),
+        dropped_programs: run.dropped_programs(),
+        declared_variables: declared.into_iter().flatten().collect(),
+        outside: workspace.and_then(|workspace| find_outside_link(output, grants, workspace)),
+        foreign_owner: foreign_owner(grants),
     }
-    Some(with_package_advice(planned, packages, cause))
 }
 
-/// Returns what the runtime knows about a run that explains its result.
-fn findings(
-    run: &Authorized,
-    refusals: &Refusals,
-    output: &RunOutput,
-    paths: &ProgramPaths<'_>,
-) -> Vec<RunFinding> {
-    let writes_skill = paths.is_skill_written(refusals);
-    let skill_is_read_only = writes_skill.then_some(RunFinding::SkillIsReadOnly {
-        has_workspace: run.workspace().is_some(),
-    });
-    let hosts = refusals::ignored_proxy(output, run.grants());
-    let ignored_proxy = (!hosts.is_empty()).then(|| RunFinding::IgnoredProxy {
-        hosts: hosts.into_iter().take(MAX_HOSTS).collect(),
-    });
-    findings::read_only_paths(output, refusals, paths)
-        .into_iter()
-        .chain(skill_is_read_only)
-        .chain(ignored_proxy)
-        .chain(findings::withheld_keys(output))
-        .chain(findings::changed_key_links(output))
-        .chain(findings::private_home(output.private_home.as_ref()))
-        .collect()
+/// Adds to a missing package what is known about it. A missing file of the skill is not one.
+fn complete_cause(mut cause: Cause, run: &Authorized) -> Option<Cause> {
+    let (planned, packages) = (run.planned(), run.packages());
+    let Cause::MissingPackage(missing) = &mut cause else {
+        return Some(cause);
+    };
+    if missing.script_type == ScriptType::Python {
+        if is_missing_own_module(&missing.package, planned) {
+            return None;
+        }
+        if let Some(directory) = directory_beside_skill(&missing.package, planned) {
+            let module = std::mem::take(&mut missing.package);
+            return Some(Cause::LocalModule { module, directory });
+        }
+    }
+    // What a script starts is in its search path, not the configured interpreter.
+    if !missing.is_started_by_script {
+        let of_environment = packages.python();
+        missing.interpreter = of_environment
+            .filter(|_| missing.script_type == ScriptType::Python)
+            .or_else(|| planned.interpreter(missing.script_type));
+    }
+    with_package_advice(planned, packages, missing);
+    Some(cause)
 }
 
 /// Returns what the caller passed to the program, as text.
@@ -197,38 +149,40 @@ fn input_text(planned: &Planned) -> String {
     format!("{}\n{}", options.args.join("\n"), options.input)
 }
 
-/// Returns true if the text of a script contains statements that start programs.
-fn starts_programs(planned: &Planned) -> bool {
+/// Returns the path of the script in its skill, and its text.
+fn script(planned: &Planned) -> (&str, String) {
     let (Some(skill), ExecutionMode::Native { script_path, .. }) =
         (planned.skill(), planned.mode())
     else {
-        return false;
+        return ("", String::new());
     };
     let text = skill.files.read(script_path, MAX_SCRIPT_BYTES);
-    text.is_ok_and(|bytes| {
-        let text = String::from_utf8_lossy(&bytes);
-        STARTS_PROGRAMS.iter().any(|part| text.contains(part))
-    })
+    let text = text.unwrap_or_default();
+    (script_path, String::from_utf8_lossy(&text).into_owned())
 }
 
-/// Returns true if a missing package is a file of the skill itself: no package has it.
-fn is_missing_own_module(cause: &FailureCause, planned: &Planned) -> bool {
-    let FailureCause::MissingPackage {
-        package,
-        script_type: ScriptType::Python,
-        ..
-    } = cause
-    else {
-        return false;
-    };
+/// Returns true if a missing module is a file of the skill itself: no package has it.
+fn is_missing_own_module(module: &str, planned: &Planned) -> bool {
     let Some(skill) = planned.skill() else {
         return false;
     };
-    let script = match planned.mode() {
-        ExecutionMode::Native { script_path, .. } => script_path.as_str(),
-        _ => "",
-    };
     let listing = skill.files.list("").unwrap_or_default();
     let paths = listing.resources.iter().map(|file| file.path.as_str());
-    failure_cause::is_own_module(paths, script, package)
+    is_own_module(paths, script(planned).0, module)
+}
+
+/// Returns the directory beside the skill that has a missing module as a file. Anybody could register a
+/// package of its name.
+fn directory_beside_skill(module: &str, planned: &Planned) -> Option<PathBuf> {
+    let top = module.split('.').next().unwrap_or(module);
+    let parent = planned.skill()?.entry.directory().parent()?;
+    let has_module = |directory: &PathBuf| {
+        directory.join(format!("{top}.py")).is_file()
+            || directory.join(top).join("__init__.py").is_file()
+    };
+    let entries = Dir::open_ambient_dir(parent, ambient_authority()).and_then(|dir| dir.entries());
+    let names = entries.into_iter().flatten().flatten().take(MAX_NEIGHBORS);
+    let mut neighbors = names.map(|entry| parent.join(entry.file_name()));
+    let is_name = top.chars().all(|c| c.is_alphanumeric() || c == '_');
+    is_name.then(|| neighbors.find(has_module)).flatten()
 }

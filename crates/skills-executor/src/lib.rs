@@ -26,14 +26,12 @@ mod drive;
 mod error;
 mod execution_mode;
 mod executor;
-mod failure_cause;
-mod findings;
+mod explain;
 mod grant_checks;
 mod host_command;
 mod input_protocol;
 mod job;
 mod missing_paths;
-mod obstacles;
 mod optional_mounts;
 mod options;
 mod output_files;
@@ -49,12 +47,10 @@ mod precompile;
 mod prepare;
 mod preview;
 mod program_detection;
-mod program_messages;
 mod python_path;
 mod readable_skills;
 mod redacted_texts;
 mod redaction;
-mod refusals;
 mod request;
 mod run_handle;
 mod run_notes;
@@ -73,8 +69,11 @@ pub use call_context::{CallContext, ProgressReporter};
 pub use error::{ErrorKind, RuntimeError};
 pub use execution_mode::ExecutionMode;
 pub use executor::Executor;
-pub use failure_cause::{DeclaredPackages, FailureCause, LimitKind};
-pub use findings::{ProgramFiles, RunFinding};
+pub use explain::{
+    Allowance, Cause, DeclaredPackages, ExplanationWords, Fact, FactKind, FileOwner, LimitKind,
+    MissingPackage, OutsideLink, OutsideLinkKind, ProgramFiles, RefusedFact, Remedy,
+    RunExplanation, Settings, WithheldVariable,
+};
 pub use host_command::HostCommand;
 pub use input_protocol::InputProtocol;
 pub use options::{ExecutionOptions, InputFile, RunTarget, Workspace};

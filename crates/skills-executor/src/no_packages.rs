@@ -6,7 +6,7 @@ use skills_policy::Request;
 use skills_sandbox::Job;
 
 use crate::error::RuntimeError;
-use crate::failure_cause::FailureCause;
+use crate::explain::MissingPackage;
 use crate::plan::Planned;
 
 #[derive(Clone, Default)]
@@ -50,7 +50,6 @@ impl RunPackages {
 pub(crate) fn with_package_advice(
     _planned: &Planned,
     _packages: &RunPackages,
-    cause: FailureCause,
-) -> FailureCause {
-    cause
+    _missing: &mut MissingPackage,
+) {
 }

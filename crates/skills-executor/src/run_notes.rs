@@ -6,8 +6,8 @@ use skills_sandbox::Termination;
 
 use crate::artifacts::{ExecutionArtifacts, ExecutionStatus, MISSING_REQUIREMENT};
 use crate::authorize::Authorized;
+use crate::explain::rule_obstacle;
 use crate::job::MAX_VARIABLE_INPUT_BYTES;
-use crate::obstacles::rule_obstacle;
 use crate::redaction::Redactor;
 
 /// Describes what the caller should know about a run that is about to start.

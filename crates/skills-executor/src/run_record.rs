@@ -9,14 +9,12 @@ use skills_audit::{
 };
 use skills_manifest::Manifest;
 use skills_policy::{Decision, PermissionDecision, ResourceLimits};
-use skills_sandbox::{
-    CapturedOutput, EnforcementStatus, Evidence, Refusal, Restriction, RunOutput,
-};
+use skills_sandbox::{CapturedOutput, EnforcementStatus, Evidence, Restriction, RunOutput};
 
 use crate::error::{Repr, RuntimeError};
 use crate::redaction::Redactor;
 use crate::run_use::RunUse;
-use crate::{CallContext, ExecutionArtifacts, ExecutionStatus, OutputFiles};
+use crate::{CallContext, ExecutionArtifacts, ExecutionStatus, OutputFiles, RefusedFact};
 
 /// Where attempts are recorded. Default: nowhere.
 #[derive(Clone)]
@@ -241,9 +239,12 @@ impl RunRecord {
                 .iter()
                 .map(restriction_status)
                 .collect();
-            let refusals = &artifacts.refusals;
-            event.refused = refusals.list().iter().map(refused_attempt).collect();
-            event.refused_omitted = refusals.omitted().into();
+            let explanation = &artifacts.explanation;
+            let refused = explanation.refused();
+            // The C library opens local sockets for each lookup of a name.
+            let refused = refused.filter(|(refused, _)| !refused.operation.is_probed());
+            event.refused = refused.map(refused_attempt).collect();
+            event.refused_omitted = explanation.omitted.into();
             event.changed_files = changed_files(&artifacts.output_files);
         });
     }
@@ -285,16 +286,17 @@ fn caller(context: &CallContext) -> Option<Caller> {
 }
 
 /// The names of the program were redacted with its output.
-fn refused_attempt(refusal: &Refusal) -> RefusedAttempt {
+fn refused_attempt((refused, observer): (&RefusedFact, Evidence)) -> RefusedAttempt {
+    let evidence = if observer.is_observed() {
+        "observed"
+    } else {
+        "program-output"
+    };
     RefusedAttempt {
-        operation: refusal.operation.kind().to_owned(),
-        object: refusal.operation.object().map(truncate_text),
-        evidence: match refusal.evidence {
-            Evidence::Observed => "observed",
-            _ => "program-output",
-        }
-        .to_owned(),
-        count: refusal.count.into(),
+        operation: refused.operation.kind().to_owned(),
+        object: refused.operation.object().map(truncate_text),
+        evidence: evidence.to_owned(),
+        count: refused.count.into(),
     }
 }
 

@@ -106,3 +106,19 @@ fn is_empty(value: &Value) -> bool {
         _ => false,
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    /// Agents pay for what their client hands to a model.
+    #[test]
+    fn an_explanation_is_in_structured_data_only() {
+        let data = json!({"exit_code": 1, "stdout": "x", "explanation": {"facts": []}});
+        let report = report(data).unwrap();
+        let report = report.0[REPORT_KEY].as_object().unwrap();
+        assert_eq!(report.keys().collect::<Vec<_>>(), ["exit_code"]);
+    }
+}

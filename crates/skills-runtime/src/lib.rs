@@ -61,11 +61,12 @@ pub use skills_deps as deps;
 pub use skills_discovery as discovery;
 pub use skills_discovery::{Catalog, Entry, Root, Scope};
 pub use skills_executor::{
-    CallContext, DeclaredPackages, ErrorKind, ExecutionArtifacts, ExecutionMode, ExecutionOptions,
-    ExecutionStatus, Executor, FailureCause, HostCommand, InputFile, InputProtocol, LimitKind,
-    OutputFile, OutputFiles, Precompile, Preview, ProgramFiles, ProgressReporter, RunFinding,
-    RunHandle, RunTarget, RuntimeError, SessionDirectory, UnreadableSkill, Workspace,
-    detect_execution_mode,
+    Allowance, CallContext, Cause, DeclaredPackages, ErrorKind, ExecutionArtifacts, ExecutionMode,
+    ExecutionOptions, ExecutionStatus, Executor, ExplanationWords, Fact, FactKind, FileOwner,
+    HostCommand, InputFile, InputProtocol, LimitKind, MissingPackage, OutputFile, OutputFiles,
+    OutsideLink, OutsideLinkKind, Precompile, Preview, ProgramFiles, ProgressReporter, RefusedFact,
+    Remedy, RunExplanation, RunHandle, RunTarget, RuntimeError, SessionDirectory, Settings,
+    UnreadableSkill, WithheldVariable, Workspace, detect_execution_mode,
 };
 #[cfg(all(feature = "packages", unix))]
 pub use skills_executor::{PackageConfig, PackagePlan, PackageStatus};
@@ -98,9 +99,9 @@ pub use skills_prompt::{Budget, SkillList};
 pub use skills_sandbox::SandboxErrorKind;
 pub use skills_sandbox::{
     CancellationToken, CapturedOutput, ChangedKeyLink, EnforcementReport, EnforcementStatus,
-    Evidence, InputSink, InputStream, OutputStream, Preparation, Quota, QuotaExceeded, QuotaPart,
-    Refusal, Refusals, RefusedOperation, Restriction, RunEvent, Sandbox, SandboxError, ScriptType,
-    Termination,
+    Evidence, InputSink, InputStream, NeverAllowed, OutputStream, Preparation, Quota,
+    QuotaExceeded, QuotaPart, Refusal, Refusals, RefusedOperation, Restriction, RunEvent, Sandbox,
+    SandboxError, ScriptType, Termination,
 };
 #[cfg(all(feature = "container", target_os = "linux"))]
 pub use skills_sandbox_container::{ContainerSandbox, ImageReference};

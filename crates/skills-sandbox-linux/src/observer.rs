@@ -24,7 +24,8 @@ use std::sync::{Mutex, PoisonError};
 use libc::{c_int, c_long, seccomp_notif, seccomp_notif_resp};
 use skills_egress::ProxySummary;
 use skills_policy::SpawnGrant;
-use skills_sandbox::{Evidence, Refusal, Refusals, RefusedOperation, SandboxError};
+use skills_sandbox::{Evidence, NeverAllowed, Refusal, Refusals, RefusedOperation, SandboxError};
+use skills_seccomp::DeniedFamily;
 use tokio::io::Interest;
 use tokio::io::unix::AsyncFd;
 
@@ -41,6 +42,8 @@ pub(crate) struct Observer {
     listener: AsyncFd<OwnedFd>,
     programs: GrantedPrograms,
     networks: NetworkObserver,
+    /// Whether hosts are granted, which a proxy connects to.
+    has_hosts: bool,
     records: Mutex<Records>,
 }
 
@@ -70,7 +73,8 @@ struct GrantedPrograms {
 enum NotifiedCall {
     Process,
     Socket,
-    Watch,
+    /// A call that no rule allows.
+    Never(&'static DeniedFamily),
     Program,
     Connection,
 }
@@ -91,6 +95,7 @@ impl Observer {
                 .map_err(|error| SandboxError::setup("observing the process", error))?,
             programs: GrantedPrograms::new(plan),
             networks: NetworkObserver::new(plan.network, &plan.services),
+            has_hosts: plan.network.proxy_port().is_some(),
             records: Mutex::default(),
         }))
     }
@@ -153,7 +158,7 @@ impl Observer {
         let Ok(notification) = receive(self.listener.as_raw_fd()) else {
             return;
         };
-        let call = NotifiedCall::new(c_long::from(notification.data.nr));
+        let call = self.notified_call(&notification);
         // Read before the answer: a started program has another memory.
         let tried = self.read_call(&call, &notification).await;
         // What was read is of this call only if it still waits.
@@ -164,12 +169,34 @@ impl Observer {
         }
     }
 
+    /// Returns what a call tries. The kernel continues only those that start a program or a
+    /// connection.
+    fn notified_call(&self, notification: &seccomp_notif) -> NotifiedCall {
+        let (number, args) = (c_long::from(notification.data.nr), &notification.data.args);
+        let is_internet = matches!(args[0] as c_int, libc::AF_INET | libc::AF_INET6);
+        match number {
+            libc::SYS_execve | libc::SYS_execveat => NotifiedCall::Program,
+            libc::SYS_connect => NotifiedCall::Connection,
+            // With granted hosts a program has no use for the kinds of sockets that are refused.
+            libc::SYS_socket if is_internet && !self.has_hosts => NotifiedCall::Socket,
+            _ => match DeniedFamily::of_call(number, args) {
+                Some(family) => NotifiedCall::Never(family),
+                None => NotifiedCall::Process,
+            },
+        }
+    }
+
     /// Returns what a call tries, as far as it is refused.
     async fn read_call(&self, call: &NotifiedCall, notification: &seccomp_notif) -> Option<Tried> {
         let operation = match call {
             NotifiedCall::Process => RefusedOperation::StartProcess,
             NotifiedCall::Socket => RefusedOperation::Connect { host: None },
-            NotifiedCall::Watch => RefusedOperation::WatchFiles,
+            NotifiedCall::Never(family) => RefusedOperation::NeverAllowed(NeverAllowed {
+                family: family.name,
+                text: family.operation,
+                reason: family.reason,
+                is_probed: family.is_probed,
+            }),
             NotifiedCall::Program => {
                 let program = read_program(notification)?;
                 let name = self.programs.refused(&program)?;
@@ -188,7 +215,7 @@ impl Observer {
         match tried {
             Tried::Refused(operation) => records
                 .refusals
-                .add(Refusal::new(operation, Evidence::Observed)),
+                .add(Refusal::new(operation, Evidence::Kernel)),
             Tried::OwnNetwork(connection) => records.own_network.add(connection),
         }
     }
@@ -222,18 +249,6 @@ enum Pending {
     Notification,
     Nothing,
     Ended,
-}
-
-impl NotifiedCall {
-    fn new(number: c_long) -> Self {
-        match number {
-            libc::SYS_execve | libc::SYS_execveat => Self::Program,
-            libc::SYS_connect => Self::Connection,
-            libc::SYS_socket => Self::Socket,
-            libc::SYS_inotify_init1 => Self::Watch,
-            _ => Self::Process,
-        }
-    }
 }
 
 impl GrantedPrograms {
@@ -305,7 +320,7 @@ fn answer(listener: RawFd, id: u64, call: &NotifiedCall) {
         NotifiedCall::Program | NotifiedCall::Connection => {
             (0, libc::SECCOMP_USER_NOTIF_FLAG_CONTINUE as u32)
         }
-        NotifiedCall::Process | NotifiedCall::Socket | NotifiedCall::Watch => (-libc::EPERM, 0),
+        NotifiedCall::Process | NotifiedCall::Socket | NotifiedCall::Never(_) => (-libc::EPERM, 0),
     };
     let mut response = seccomp_notif_resp {
         id,

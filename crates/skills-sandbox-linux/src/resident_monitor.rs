@@ -159,7 +159,7 @@ fn parse_field(status: &str, name: &str) -> Option<u64> {
 pub(crate) fn memory_refusal(plan: &Plan) -> Refusal {
     let limit_bytes = plan.limits.memory_bytes;
     let operation = RefusedOperation::UseMemory { limit_bytes };
-    Refusal::new(operation, Evidence::Observed)
+    Refusal::new(operation, Evidence::Kernel)
 }
 
 /// Returns how a run that ran out of memory ended: both the kernel and the monitor kill with a

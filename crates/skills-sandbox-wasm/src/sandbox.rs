@@ -434,7 +434,7 @@ fn compile_refusal(limits: Option<&ResourceLimits>) -> Refusals {
     if let Some(limits) = limits {
         let limit_ms = limits.wall_time.as_millis().try_into().unwrap_or(u64::MAX);
         let operation = RefusedOperation::CompileInTime { limit_ms };
-        refusals.add(Refusal::new(operation, Evidence::Observed));
+        refusals.add(Refusal::new(operation, Evidence::Wasi));
     }
     refusals
 }

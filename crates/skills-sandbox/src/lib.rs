@@ -49,7 +49,7 @@ pub use job::{Job, Program, ScriptType};
 pub use program_environment::Environment;
 pub use program_streams::{InputSink, InputStream, ProgramStreams};
 pub use quota::{Quota, QuotaExceeded, QuotaPart};
-pub use refusal::{Evidence, Refusal, Refusals, RefusedOperation};
+pub use refusal::{Evidence, NeverAllowed, Refusal, Refusals, RefusedOperation};
 pub use report::{EnforcementReport, EnforcementStatus, ReportField, Restriction};
 pub use run_events::{
     EventReceiver, EventSender, EventsClosed, OutputStream, RunEvent, run_events,

@@ -16,7 +16,7 @@ use skills_policy::Target;
 /// use skills_sandbox::{Evidence, Refusal, RefusedOperation};
 ///
 /// let git = RefusedOperation::StartProgram { name: "git".to_owned() };
-/// let refusal = Refusal::new(git, Evidence::Observed);
+/// let refusal = Refusal::new(git, Evidence::Proxy);
 /// assert_eq!(refusal.operation.to_string(), "spawn `git`");
 /// assert_eq!(refusal.operation.target().unwrap().to_string(), "spawn:git");
 /// ```
@@ -26,22 +26,10 @@ pub struct Refusal {
     /// What was tried.
     #[serde(flatten)]
     pub operation: RefusedOperation,
-    /// Whether the backend observed it or the program reported it.
+    /// Who observed it.
     pub evidence: Evidence,
     /// How often it was tried; at least 1.
     pub count: u32,
-    /// Why no rule that a user passes to the run would allow it, as a clause. `None` if one would, or
-    /// if that is not known.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub obstacle: Option<String>,
-    /// Why no message suggests the rule that would allow it, as a clause: it gives keys or control, or
-    /// only the program names it.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub caution: Option<String>,
-    /// Whether only a rule with the name of the program would allow it, which is not known: another
-    /// rule denies one program, and so all programs without a name.
-    #[serde(skip_serializing_if = "std::ops::Not::not")]
-    pub needs_program_name: bool,
 }
 
 /// An operation that a restriction stopped. Serialized with its name in kebab-case as `operation`.
@@ -62,10 +50,8 @@ pub enum RefusedOperation {
         #[serde(skip_serializing_if = "Option::is_none")]
         host: Option<String>,
     },
-    /// Be notified of changes of files.
-    WatchFiles,
-    /// List the network interfaces of the host, with their addresses.
-    ListInterfaces,
+    /// Use a family of operations that no rule allows.
+    NeverAllowed(NeverAllowed),
     /// Read a file or directory.
     Read {
         /// The path, as the program wrote it.
@@ -88,15 +74,44 @@ pub enum RefusedOperation {
     },
 }
 
-/// The source of a refusal.
+/// A family of operations that every run is refused, and no rule allows.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, serde::Serialize)]
+pub struct NeverAllowed {
+    /// The name of the family in kebab case.
+    pub family: &'static str,
+    /// What was tried, in the imperative.
+    #[serde(skip)]
+    pub text: &'static str,
+    /// Why no rule allows it, as a clause.
+    pub reason: &'static str,
+    /// Whether libraries try it and do without it, so that it rarely explains a failure.
+    #[serde(skip)]
+    pub is_probed: bool,
+}
+
+/// Who observed a fact about a run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, serde::Serialize)]
 #[serde(rename_all = "kebab-case")]
 #[non_exhaustive]
 pub enum Evidence {
-    /// The restriction itself reported it.
-    Observed,
-    /// The program's output reports it; the program may not have tried it.
+    /// The kernel, which refused a system call or reported it.
+    Kernel,
+    /// The proxy for granted hosts, or the name server of the run.
+    Proxy,
+    /// The host functions of WebAssembly programs.
+    Wasi,
+    /// The runtime itself, from files and settings of the host.
+    Runtime,
+    /// Only the output of the program, which can claim anything.
     ProgramOutput,
+}
+
+impl Evidence {
+    /// Returns true unless only the output of the program says it.
+    #[must_use]
+    pub fn is_observed(self) -> bool {
+        self != Self::ProgramOutput
+    }
 }
 
 impl Refusal {
@@ -107,9 +122,6 @@ impl Refusal {
             operation,
             evidence,
             count: 1,
-            obstacle: None,
-            caution: None,
-            needs_program_name: false,
         }
     }
 
@@ -117,26 +129,6 @@ impl Refusal {
     #[must_use]
     pub fn count(self, count: u32) -> Self {
         Self { count, ..self }
-    }
-
-    /// Returns the narrowest rule that a user can pass to allow it, in the syntax of rules: that of
-    /// its [target](RefusedOperation::target), or one for a path in the home directory, such as
-    /// `read:~/.config/a.json`. `None` if there is an [obstacle](Self::obstacle) or a
-    /// [caution](Self::caution), or if the rule [needs a name](Self::needs_program_name).
-    #[must_use]
-    pub fn rule(&self) -> Option<String> {
-        if self.obstacle.is_some() || self.caution.is_some() || self.needs_program_name {
-            return None;
-        }
-        let in_home = match &self.operation {
-            RefusedOperation::Read { path } => ("read", path),
-            RefusedOperation::Write { path } => ("write", path),
-            operation => return operation.target().map(|target| target.to_string()),
-        };
-        match in_home {
-            (access, path) if path.starts_with("~/") => Some(format!("{access}:{path}")),
-            _ => self.operation.target().map(|target| target.to_string()),
-        }
     }
 }
 
@@ -148,8 +140,7 @@ impl RefusedOperation {
             Self::StartProcess => "start-process",
             Self::StartProgram { .. } => "start-program",
             Self::Connect { .. } => "connect",
-            Self::WatchFiles => "watch-files",
-            Self::ListInterfaces => "list-interfaces",
+            Self::NeverAllowed(_) => "never-allowed",
             Self::Read { .. } => "read",
             Self::Write { .. } => "write",
             Self::UseMemory { .. } => "use-memory",
@@ -157,20 +148,36 @@ impl RefusedOperation {
         }
     }
 
-    /// Returns the program, host or path, if it is known.
+    /// Returns the program, host or path, if it is known, or the family of what is never allowed.
     #[must_use]
     pub fn object(&self) -> Option<&str> {
         match self {
+            Self::NeverAllowed(never) => Some(never.family),
             Self::StartProgram { name: text }
             | Self::Connect { host: Some(text) }
             | Self::Read { path: text }
             | Self::Write { path: text } => Some(text),
             Self::StartProcess
-            | Self::WatchFiles
-            | Self::ListInterfaces
             | Self::Connect { host: None }
             | Self::UseMemory { .. }
             | Self::CompileInTime { .. } => None,
+        }
+    }
+
+    /// Returns true for what libraries try and do without, so that it rarely explains a failure.
+    #[must_use]
+    pub fn is_probed(&self) -> bool {
+        matches!(self, Self::NeverAllowed(never) if never.is_probed)
+    }
+
+    /// Returns the name of the program, host or path, which can come from the program.
+    pub fn text_mut(&mut self) -> Option<&mut String> {
+        match self {
+            Self::StartProgram { name: text }
+            | Self::Connect { host: Some(text) }
+            | Self::Read { path: text }
+            | Self::Write { path: text } => Some(text),
+            _ => None,
         }
     }
 
@@ -198,10 +205,7 @@ impl RefusedOperation {
             Self::Connect { host } => format!("network:{}", host.as_ref()?).parse().ok(),
             Self::Read { path } => Target::read(path).ok(),
             Self::Write { path } => Target::write(path).ok(),
-            Self::WatchFiles
-            | Self::ListInterfaces
-            | Self::UseMemory { .. }
-            | Self::CompileInTime { .. } => None,
+            Self::NeverAllowed(_) | Self::UseMemory { .. } | Self::CompileInTime { .. } => None,
         }
     }
 }
@@ -213,8 +217,7 @@ impl fmt::Display for RefusedOperation {
             Self::StartProgram { name } => write!(f, "spawn `{name}`"),
             Self::Connect { host: Some(host) } => write!(f, "connect to `{host}`"),
             Self::Connect { host: None } => f.write_str("open a network connection"),
-            Self::WatchFiles => f.write_str("watch files for changes"),
-            Self::ListInterfaces => f.write_str("list network interfaces"),
+            Self::NeverAllowed(never) => f.write_str(never.text),
             Self::Read { path } => write!(f, "read `{path}`"),
             Self::Write { path } => write!(f, "write `{path}`"),
             Self::UseMemory { limit_bytes } => {
@@ -244,7 +247,7 @@ impl Refusals {
     /// The maximum number of different refusals of a run.
     pub const MAX: usize = 8;
 
-    /// Adds a refusal. One that was [observed](Evidence::Observed) replaces an unverified one for
+    /// Adds a refusal. One that was [observed](Evidence::is_observed) replaces an unverified one for
     /// the same operation.
     pub fn add(&mut self, refusal: Refusal) {
         let known = self
@@ -253,13 +256,13 @@ impl Refusals {
             .find(|known| known.operation == refusal.operation);
         if let Some(known) = known {
             known.count = known.count.saturating_add(refusal.count);
-            if refusal.evidence == Evidence::Observed {
-                known.evidence = Evidence::Observed;
+            if refusal.evidence.is_observed() {
+                known.evidence = refusal.evidence;
             }
             return;
         }
-        if self.list.len() >= Self::MAX && is_connection(&refusal) {
-            self.make_room_for_host();
+        if self.list.len() >= Self::MAX {
+            self.make_room(&refusal);
         }
         if self.list.len() >= Self::MAX {
             self.omit(&refusal.operation);
@@ -276,18 +279,21 @@ impl Refusals {
         }
     }
 
-    /// Removes the last operation that is not a connection, unless half of them are connections. A
-    /// program could otherwise hide the hosts that it tried behind names of programs.
-    fn make_room_for_host(&mut self) {
-        let hosts = self
-            .list
-            .iter()
-            .filter(|known| is_connection(known))
-            .count();
-        if hosts < Self::MAX / 2
-            && let Some(last) = self.list.iter().rposition(|known| !is_connection(known))
-        {
-            let removed = self.list.remove(last);
+    /// Removes the last operation that no rule allows for one that a rule can allow, and for a
+    /// connection the last one that is not a connection, unless half of them are connections. A program
+    /// could otherwise hide what it tried behind other operations.
+    fn make_room(&mut self, new: &Refusal) {
+        let is_never =
+            |known: &Refusal| matches!(known.operation, RefusedOperation::NeverAllowed(_));
+        let hosts = self.list.iter().filter(|known| is_connection(known));
+        let is_room_for_host = is_connection(new) && hosts.count() < Self::MAX / 2;
+        let position = self.list.iter().rposition(is_never);
+        let position = position.filter(|_| !is_never(new)).or_else(|| {
+            let mut list = self.list.iter();
+            list.rposition(|known| is_room_for_host && !is_connection(known))
+        });
+        if let Some(position) = position {
+            let removed = self.list.remove(position);
             self.omit(&removed.operation);
         }
     }
@@ -315,44 +321,11 @@ impl Refusals {
         replaced
     }
 
-    /// Sets the [obstacle](Refusal::obstacle) of each refusal.
-    #[must_use]
-    pub fn with_obstacles(mut self, find: impl Fn(&Refusal) -> Option<String>) -> Self {
-        for refusal in &mut self.list {
-            refusal.obstacle = find(refusal);
-        }
-        self
-    }
-
-    /// Sets for each operation why no rule is suggested for it.
-    #[must_use]
-    pub fn with_cautions(mut self, find: impl Fn(&Refusal) -> Option<String>) -> Self {
-        for refusal in &mut self.list {
-            refusal.caution = find(refusal);
-        }
-        self
-    }
-
-    /// Marks the started programs whose name is not known, and has to be in a
-    /// [rule](Refusal::needs_program_name).
-    #[must_use]
-    pub fn require_program_name(mut self) -> Self {
-        for refusal in &mut self.list {
-            refusal.needs_program_name =
-                refusal.operation == RefusedOperation::StartProcess && refusal.obstacle.is_none();
-        }
-        self
-    }
-
     /// Replaces the names, hosts and paths of all operations, such as to redact secrets.
     #[must_use]
     pub fn map_text(mut self, replace: impl Fn(&str) -> String) -> Self {
         for refusal in &mut self.list {
-            if let RefusedOperation::StartProgram { name: text }
-            | RefusedOperation::Connect { host: Some(text) }
-            | RefusedOperation::Read { path: text }
-            | RefusedOperation::Write { path: text } = &mut refusal.operation
-            {
+            if let Some(text) = refusal.operation.text_mut() {
                 *text = replace(text);
             }
         }
@@ -363,7 +336,7 @@ impl Refusals {
     pub fn add_connections(&mut self, host: Option<String>, count: u64) {
         let count = u32::try_from(count).unwrap_or(u32::MAX);
         let operation = RefusedOperation::Connect { host };
-        self.add(Refusal::new(operation, Evidence::Observed).count(count));
+        self.add(Refusal::new(operation, Evidence::Proxy).count(count));
     }
 
     /// Returns the refusals, the first one first.
@@ -386,6 +359,13 @@ fn is_connection(refusal: &Refusal) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    const NEVER: NeverAllowed = NeverAllowed {
+        family: "clock",
+        text: "set the clock",
+        reason: "all programs of the host use it",
+        is_probed: false,
+    };
 
     fn connect(host: &str) -> Refusal {
         let host = Some(host.to_owned());
@@ -411,7 +391,7 @@ mod tests {
         for index in 0..20 {
             let name = format!("p{index}");
             let operation = RefusedOperation::StartProgram { name };
-            refusals.add(Refusal::new(operation, Evidence::Observed));
+            refusals.add(Refusal::new(operation, Evidence::Proxy));
         }
         for index in 0..6 {
             refusals.add(connect(&format!("h{index}.example")));
@@ -425,14 +405,35 @@ mod tests {
     }
 
     #[test]
+    fn what_no_rule_allows_hides_nothing_that_one_would() {
+        let mut refusals = Refusals::default();
+        let families = ["a", "b", "c", "d", "e", "f", "g", "h", "i"];
+        for family in families {
+            let never = NeverAllowed { family, ..NEVER };
+            let operation = RefusedOperation::NeverAllowed(never);
+            refusals.add(Refusal::new(operation, Evidence::Kernel));
+        }
+        refusals.add(Refusal::new(
+            RefusedOperation::StartProcess,
+            Evidence::Kernel,
+        ));
+        let mut list = refusals.list().iter();
+        assert!(list.any(|refusal| refusal.operation == RefusedOperation::StartProcess));
+        assert_eq!(
+            (refusals.list().len(), refusals.omitted()),
+            (Refusals::MAX, 2)
+        );
+    }
+
+    #[test]
     fn an_observation_replaces_what_a_program_says() {
         let mut refusals = Refusals::default();
         refusals.add(connect("a.example"));
         refusals.add(Refusal {
-            evidence: Evidence::Observed,
+            evidence: Evidence::Proxy,
             ..connect("a.example")
         });
-        assert_eq!(refusals.list()[0].evidence, Evidence::Observed);
+        assert_eq!(refusals.list()[0].evidence, Evidence::Proxy);
         assert_eq!(refusals.list()[0].count, 2);
     }
 
@@ -444,7 +445,7 @@ mod tests {
             RefusedOperation::StartProcess,
             RefusedOperation::StartProgram { name },
             RefusedOperation::Connect { host },
-            RefusedOperation::WatchFiles,
+            RefusedOperation::NeverAllowed(NEVER),
             RefusedOperation::Read { path: path.clone() },
             RefusedOperation::Write { path },
             RefusedOperation::UseMemory { limit_bytes: 1 },

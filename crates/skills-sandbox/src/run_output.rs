@@ -353,6 +353,14 @@ impl fmt::Display for Termination {
             Self::TimedOut { limit_ms } if limit_ms % 1000 == 0 => {
                 write!(f, "timed out after {} s", limit_ms / 1000)
             }
+            // What remains of a deadline is a second less some milliseconds, which nobody set.
+            Self::TimedOut { limit_ms } if *limit_ms > 10_000 => {
+                write!(
+                    f,
+                    "timed out after {} s",
+                    limit_ms.saturating_add(500) / 1000
+                )
+            }
             Self::TimedOut { limit_ms } => write!(f, "timed out after {limit_ms} ms"),
             Self::MemoryLimit { limit_bytes } => {
                 write!(f, "exceeded its memory limit of {limit_bytes} bytes")

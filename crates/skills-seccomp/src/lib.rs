@@ -35,6 +35,7 @@
 #![cfg(target_os = "linux")]
 
 mod bpf;
+mod families;
 mod syscalls;
 
 use std::collections::BTreeMap;
@@ -45,10 +46,11 @@ use libc::{c_long, sock_filter};
 
 use bpf::{Action, ArgCmp, ArgCondition, RuleCase, SyscallRule, Table, compile};
 
+pub use families::{DeniedFamily, FAMILIES};
 use syscalls::{
-    ALLOCATING_COMMANDS, DENIED_CALLS, DENIED_COMMANDS, DENIED_X86_64, FORKS, IGNORED_CALLS,
-    IGNORED_X86_64, METADATA_CALLS, METADATA_X86_64, MODE_CALLS, MODE_CALLS_X86_64, NEW_NAMESPACES,
-    NODE_CALLS, NODE_CALLS_X86_64, SOCKET_KIND_BITS, TIME_CALLS, TIME_CALLS_X86_64,
+    ALLOCATING_COMMANDS, DENIED_COMMANDS, FORKS, IGNORED_CALLS, IGNORED_X86_64, LINK_CALLS,
+    METADATA_CALLS, METADATA_X86_64, MODE_CALLS, MODE_CALLS_X86_64, NEW_NAMESPACES, NODE_CALLS,
+    NODE_CALLS_X86_64, SOCKET_KIND_BITS, TIME_CALLS, TIME_CALLS_X86_64,
 };
 
 /// The properties of a run that its filter depends on.
@@ -156,7 +158,7 @@ const REFLINK_IOCTLS: [u32; 2] = [0x4004_9409, 0x4020_940d];
 /// Returns the number of system calls that fail in every run.
 #[must_use]
 pub fn denied_calls() -> usize {
-    DENIED_CALLS.len() + DENIED_X86_64.len()
+    families::denied_calls().count()
 }
 
 /// Builds the filter, each kind once per process.
@@ -180,12 +182,6 @@ const OUT_OF_MEMORY: Action = Action::Error(libc::ENOMEM as u16);
 const UNSUPPORTED: Action = Action::Error(libc::EOPNOTSUPP as u16);
 /// The call has no effect and reports success.
 const IGNORED_CALL: Action = Action::Error(0);
-
-/// The calls that create hard links.
-#[cfg(target_arch = "x86_64")]
-const LINK_CALLS: &[c_long] = &[libc::SYS_link, libc::SYS_linkat];
-#[cfg(not(target_arch = "x86_64"))]
-const LINK_CALLS: &[c_long] = &[libc::SYS_linkat];
 
 fn syscall_number(call: c_long) -> u32 {
     u32::try_from(call).unwrap_or(u32::MAX)
@@ -218,11 +214,11 @@ fn has_any(arg_index: u8, bits: impl IntoIterator<Item = u32>) -> ArgCondition {
 
 fn build_table(config: FilterConfig) -> Table {
     let mut table = Table::new();
-    if config.observation == Observation::Enabled {
-        // Programs that watch files fail in their own words. The first case decides.
-        add(&mut table, libc::SYS_inotify_init1, Action::Notify, &[]);
+    // The error of a call that is denied: the host process learns its family.
+    let denied = config.observation.refusal();
+    for call in families::denied_calls() {
+        add(&mut table, call, denied, &[]);
     }
-    add_all(&mut table, &[DENIED_CALLS, DENIED_X86_64], FAIL_EPERM);
     // Their arguments are in memory, which no filter can read. Libraries fall back to `clone` and
     // `openat`.
     add_all(
@@ -233,25 +229,25 @@ fn build_table(config: FilterConfig) -> Table {
     // Contexts of asynchronous I/O are counted for the whole host (`fs.aio-max-nr`). Programs fall
     // back to plain reads and writes.
     add(&mut table, libc::SYS_io_setup, FAIL_ENOSYS, &[]);
-    add_clone_rules(&mut table, config.processes, config.observation);
+    add_clone_rules(&mut table, config.processes, denied);
     if config.observation == Observation::Enabled {
         add_observed_calls(&mut table, config.sockets);
     }
-    add_mapping_rules(&mut table, config.shared_memory);
-    add_ioctl_rules(&mut table, config.allocation);
+    add_mapping_rules(&mut table, config.shared_memory, denied);
+    add_ioctl_rules(&mut table, config.allocation, denied);
     if config.metadata == MetadataPolicy::Deny {
         // Calls that set a mode are ignored before the rules for modes, since the first case
         // decides.
-        add_all(&mut table, &[METADATA_CALLS, METADATA_X86_64], FAIL_EPERM);
+        add_all(&mut table, &[METADATA_CALLS, METADATA_X86_64], denied);
         add_all(&mut table, &[IGNORED_CALLS, IGNORED_X86_64], IGNORED_CALL);
-        add_time_rules(&mut table);
+        add_time_rules(&mut table, denied);
     }
     if config.links == LinkPolicy::Deny {
-        add_all(&mut table, &[LINK_CALLS], FAIL_EPERM);
+        add_all(&mut table, &[LINK_CALLS], denied);
     }
-    add_mode_rules(&mut table);
-    add_socket_rules(&mut table, config.sockets, config.observation);
-    add_process_rules(&mut table);
+    add_mode_rules(&mut table, denied);
+    add_socket_rules(&mut table, config.sockets, denied);
+    add_process_rules(&mut table, denied);
     table
 }
 
@@ -287,7 +283,7 @@ pub fn unobserved_directory() -> i32 {
     })
 }
 
-fn add_ioctl_rules(table: &mut Table, allocation: AllocationPolicy) {
+fn add_ioctl_rules(table: &mut Table, allocation: AllocationPolicy, denied: Action) {
     // Cloning parts of files is harmless. Other commands of btrfs, which has this number, create
     // and delete subvolumes without a path that Landlock could check.
     for command in REFLINK_IOCTLS {
@@ -301,7 +297,7 @@ fn add_ioctl_rules(table: &mut Table, allocation: AllocationPolicy) {
     add(
         table,
         libc::SYS_ioctl,
-        FAIL_EPERM,
+        denied,
         &[condition(1, ArgCmp::MaskedEq(0xff00, 0x9400))],
     );
     // The kernel uses only the low 32 bits of a command, which is what `Eq` compares.
@@ -309,7 +305,7 @@ fn add_ioctl_rules(table: &mut Table, allocation: AllocationPolicy) {
         add(
             table,
             libc::SYS_ioctl,
-            FAIL_EPERM,
+            denied,
             &[condition(1, ArgCmp::Eq(command))],
         );
     }
@@ -327,16 +323,16 @@ fn add_ioctl_rules(table: &mut Table, allocation: AllocationPolicy) {
 }
 
 /// Calls that affect other processes, or resources that all processes of the user share.
-fn add_process_rules(table: &mut Table) {
+fn add_process_rules(table: &mut Table, denied: Action) {
     // Reading and changing the own limits and CPU set is harmless; process 0 is the calling one.
     for call in [libc::SYS_prlimit64, libc::SYS_sched_setaffinity] {
-        add(table, call, FAIL_EPERM, &[condition(0, ArgCmp::NotEq(0))]);
+        add(table, call, denied, &[condition(0, ArgCmp::NotEq(0))]);
     }
     // The signal for the end of the host must stay set.
     add(
         table,
         libc::SYS_prctl,
-        FAIL_EPERM,
+        denied,
         &[condition(
             0,
             ArgCmp::Eq(libc::PR_SET_PDEATHSIG.unsigned_abs()),
@@ -348,7 +344,7 @@ fn add_process_rules(table: &mut Table) {
         add(
             table,
             libc::SYS_fcntl,
-            FAIL_EPERM,
+            denied,
             &[condition(1, ArgCmp::Eq(command.unsigned_abs()))],
         );
     }
@@ -357,7 +353,7 @@ fn add_process_rules(table: &mut Table) {
     add(
         table,
         libc::SYS_personality,
-        FAIL_EPERM,
+        denied,
         &[
             condition(0, ArgCmp::NotEq(0)),
             condition(0, ArgCmp::NotEq(u32::MAX)),
@@ -365,29 +361,28 @@ fn add_process_rules(table: &mut Table) {
     );
 }
 
-fn add_clone_rules(table: &mut Table, processes: ProcessPolicy, observation: Observation) {
+fn add_clone_rules(table: &mut Table, processes: ProcessPolicy, denied: Action) {
     // With CLONE_PARENT the new process would be a child of the host process, which does not know
     // it and would not reap it.
     let flags = NEW_NAMESPACES.into_iter().chain([libc::CLONE_PARENT]);
     let has_flag = has_any(0, flags.map(i32::unsigned_abs));
-    add(table, libc::SYS_clone, FAIL_EPERM, &[has_flag]);
+    add(table, libc::SYS_clone, denied, &[has_flag]);
     if processes == ProcessPolicy::SingleProcess {
-        let action = observation.refusal();
         add(
             table,
             libc::SYS_clone,
-            action,
+            denied,
             &[condition(
                 0,
                 ArgCmp::MaskedEq(libc::CLONE_THREAD.unsigned_abs(), 0),
             )],
         );
-        add_all(table, &[FORKS], action);
+        add_all(table, &[FORKS], denied);
     }
 }
 
 /// Denies mappings of memory that the limits do not count.
-fn add_mapping_rules(table: &mut Table, shared: SharedMemoryPolicy) {
+fn add_mapping_rules(table: &mut Table, shared: SharedMemoryPolicy, denied: Action) {
     let has = |flags: i32| {
         condition(
             3,
@@ -407,28 +402,23 @@ fn add_mapping_rules(table: &mut Table, shared: SharedMemoryPolicy) {
         add(
             table,
             libc::SYS_mmap,
-            FAIL_EPERM,
+            denied,
             &[has(libc::MAP_SHARED | libc::MAP_ANONYMOUS)],
         );
-        add(
-            table,
-            libc::SYS_mmap,
-            FAIL_EPERM,
-            &[has(libc::MAP_GROWSDOWN)],
-        );
+        add(table, libc::SYS_mmap, denied, &[has(libc::MAP_GROWSDOWN)]);
     }
 }
 
 /// Ignores calls that set given times. Setting a path to "now" fails, since programs use it to
 /// check whether a file exists; for an open file, which exists, it is ignored too.
-fn add_time_rules(table: &mut Table) {
+fn add_time_rules(table: &mut Table, denied: Action) {
     for (call, times) in TIME_CALLS.iter().chain(TIME_CALLS_X86_64) {
         let now = condition(*times, ArgCmp::Null);
         let path = condition(1, ArgCmp::NotNull);
         if *call == libc::SYS_utimensat {
-            add(table, *call, FAIL_EPERM, &[now, path]);
+            add(table, *call, denied, &[now, path]);
         } else {
-            add(table, *call, FAIL_EPERM, &[now]);
+            add(table, *call, denied, &[now]);
         }
         add(table, *call, IGNORED_CALL, &[]);
     }
@@ -437,11 +427,11 @@ fn add_time_rules(table: &mut Table) {
 /// Denies the set-user-ID and set-group-ID modes: other users of the host could execute such a file
 /// in a writable directory with the rights of the user. Denies device nodes too: the kernel lets every
 /// user create the one with number 0, which hides files where file systems are stacked.
-fn add_mode_rules(table: &mut Table) {
+fn add_mode_rules(table: &mut Table, denied: Action) {
     for (call, mode) in NODE_CALLS.iter().chain(NODE_CALLS_X86_64) {
         for kind in [libc::S_IFCHR, libc::S_IFBLK] {
             let is_device = condition(*mode, ArgCmp::MaskedEq(libc::S_IFMT, kind));
-            add(table, *call, FAIL_EPERM, &[is_device]);
+            add(table, *call, denied, &[is_device]);
         }
     }
     let temporary = libc::O_TMPFILE & !libc::O_DIRECTORY;
@@ -450,58 +440,58 @@ fn add_mode_rules(table: &mut Table) {
         // The mode argument of `open` has a meaning only if the call creates a file.
         let creating = [libc::O_CREAT, temporary].map(i32::unsigned_abs);
         match flags {
-            None => add(table, *call, FAIL_EPERM, &[set]),
+            None => add(table, *call, denied, &[set]),
             Some(flags) => {
-                add(table, *call, FAIL_EPERM, &[has_any(*flags, creating), set]);
+                add(table, *call, denied, &[has_any(*flags, creating), set]);
             }
         }
     }
 }
 
-fn add_socket_rules(table: &mut Table, sockets: SocketPolicy, observation: Observation) {
+fn add_socket_rules(table: &mut Table, sockets: SocketPolicy, denied: Action) {
     match sockets {
         SocketPolicy::None => {
             // Other families are tried by libraries that do not need them: the C library connects
             // to a cache of names before each lookup.
             for family in [libc::AF_INET, libc::AF_INET6] {
                 let is_family = condition(0, ArgCmp::Eq(family.unsigned_abs()));
-                add(table, libc::SYS_socket, observation.refusal(), &[is_family]);
+                add(table, libc::SYS_socket, denied, &[is_family]);
             }
-            add(table, libc::SYS_socket, FAIL_EPERM, &[]);
+            add(table, libc::SYS_socket, denied, &[]);
         }
         SocketPolicy::Loopback | SocketPolicy::Proxy => {
             if sockets == SocketPolicy::Loopback {
-                observe_datagrams(table, observation);
+                observe_datagrams(table, denied);
             }
             add(
                 table,
                 libc::SYS_socket,
-                FAIL_EPERM,
+                denied,
                 &[is_not(0, libc::AF_INET), is_not(0, libc::AF_INET6)],
             );
             // Other protocols with stream sockets, such as MPTCP, are not in Landlock's rules.
             add(
                 table,
                 libc::SYS_socket,
-                FAIL_EPERM,
+                denied,
                 &[is_not(2, 0), is_not(2, libc::IPPROTO_TCP)],
             );
-            deny_other_kinds(table, libc::SYS_socket);
+            deny_other_kinds(table, libc::SYS_socket, denied);
         }
     }
     // Streams only: one end of a pair of datagram sockets can send to any address.
     add(
         table,
         libc::SYS_socketpair,
-        FAIL_EPERM,
+        denied,
         &[is_not(0, libc::AF_UNIX)],
     );
-    deny_other_kinds(table, libc::SYS_socketpair);
+    deny_other_kinds(table, libc::SYS_socketpair, denied);
 }
 
 /// Refuses datagram sockets, for which the host process is notified: a program without granted hosts
 /// uses them to resolve names.
-fn observe_datagrams(table: &mut Table, observation: Observation) {
+fn observe_datagrams(table: &mut Table, denied: Action) {
     for family in [libc::AF_INET, libc::AF_INET6] {
         let is_datagram = [
             condition(0, ArgCmp::Eq(family.unsigned_abs())),
@@ -510,7 +500,7 @@ fn observe_datagrams(table: &mut Table, observation: Observation) {
                 ArgCmp::MaskedEq(SOCKET_KIND_BITS, libc::SOCK_DGRAM.unsigned_abs()),
             ),
         ];
-        add(table, libc::SYS_socket, observation.refusal(), &is_datagram);
+        add(table, libc::SYS_socket, denied, &is_datagram);
     }
 }
 
@@ -519,8 +509,8 @@ fn is_not(arg_index: u8, value: i32) -> ArgCondition {
 }
 
 /// Denies all kinds of sockets except streams. The kind shares its argument with flags.
-fn deny_other_kinds(table: &mut Table, call: c_long) {
+fn deny_other_kinds(table: &mut Table, call: c_long, denied: Action) {
     let stream = libc::SOCK_STREAM.unsigned_abs();
     let is_other = condition(1, ArgCmp::MaskedNotEq(SOCKET_KIND_BITS, stream));
-    add(table, call, FAIL_EPERM, &[is_other]);
+    add(table, call, denied, &[is_other]);
 }

@@ -2,113 +2,6 @@
 
 use libc::c_long;
 
-/// Calls that always fail with `EPERM`: administration of the kernel, other processes, and
-/// resources that no limit counts.
-pub(super) const DENIED_CALLS: &[c_long] = &[
-    // Attributes of files, such as immutable.
-    SYS_FILE_SETATTR,
-    // Other processes.
-    libc::SYS_ptrace,
-    libc::SYS_process_vm_readv,
-    libc::SYS_process_vm_writev,
-    libc::SYS_process_madvise,
-    libc::SYS_process_mrelease,
-    libc::SYS_pidfd_open,
-    libc::SYS_pidfd_getfd,
-    libc::SYS_pidfd_send_signal,
-    libc::SYS_kcmp,
-    libc::SYS_migrate_pages,
-    libc::SYS_move_pages,
-    libc::SYS_setpriority,
-    libc::SYS_ioprio_set,
-    libc::SYS_sched_setattr,
-    libc::SYS_sched_setparam,
-    libc::SYS_sched_setscheduler,
-    // Namespaces and mounts.
-    libc::SYS_unshare,
-    libc::SYS_setns,
-    libc::SYS_mount,
-    libc::SYS_umount2,
-    libc::SYS_pivot_root,
-    libc::SYS_chroot,
-    libc::SYS_open_tree,
-    libc::SYS_move_mount,
-    libc::SYS_mount_setattr,
-    libc::SYS_fsopen,
-    libc::SYS_fsconfig,
-    libc::SYS_fsmount,
-    libc::SYS_fspick,
-    SYS_STATMOUNT,
-    SYS_LISTMOUNT,
-    SYS_OPEN_TREE_ATTR,
-    // Files by handles, which no path rule covers, and file system events.
-    libc::SYS_name_to_handle_at,
-    libc::SYS_open_by_handle_at,
-    libc::SYS_fanotify_init,
-    libc::SYS_fanotify_mark,
-    libc::SYS_inotify_init1,
-    libc::SYS_inotify_add_watch,
-    // Memory that no limit counts and that can be executed without a file.
-    libc::SYS_memfd_create,
-    libc::SYS_memfd_secret,
-    // Shared memory and queues of System V and POSIX, which belong to no file.
-    libc::SYS_shmget,
-    libc::SYS_shmat,
-    libc::SYS_shmctl,
-    libc::SYS_semget,
-    libc::SYS_semctl,
-    libc::SYS_semop,
-    libc::SYS_semtimedop,
-    libc::SYS_msgget,
-    libc::SYS_msgsnd,
-    libc::SYS_msgrcv,
-    libc::SYS_msgctl,
-    libc::SYS_mq_open,
-    libc::SYS_mq_unlink,
-    // Kernel surface.
-    libc::SYS_io_uring_setup,
-    libc::SYS_io_uring_enter,
-    libc::SYS_io_uring_register,
-    libc::SYS_bpf,
-    libc::SYS_perf_event_open,
-    libc::SYS_userfaultfd,
-    libc::SYS_add_key,
-    libc::SYS_request_key,
-    libc::SYS_keyctl,
-    libc::SYS_init_module,
-    libc::SYS_finit_module,
-    libc::SYS_delete_module,
-    libc::SYS_kexec_load,
-    libc::SYS_kexec_file_load,
-    libc::SYS_reboot,
-    libc::SYS_swapon,
-    libc::SYS_swapoff,
-    libc::SYS_acct,
-    libc::SYS_quotactl,
-    libc::SYS_quotactl_fd,
-    libc::SYS_syslog,
-    libc::SYS_vhangup,
-    libc::SYS_vmsplice,
-    libc::SYS_lookup_dcookie,
-    libc::SYS_settimeofday,
-    libc::SYS_clock_settime,
-    libc::SYS_clock_adjtime,
-    libc::SYS_adjtimex,
-    libc::SYS_sethostname,
-    libc::SYS_setdomainname,
-];
-
-/// Calls that exist on x86-64 only.
-#[cfg(target_arch = "x86_64")]
-pub(super) const DENIED_X86_64: &[c_long] = &[
-    libc::SYS_iopl,
-    libc::SYS_ioperm,
-    libc::SYS_modify_ldt,
-    libc::SYS_inotify_init,
-];
-#[cfg(not(target_arch = "x86_64"))]
-pub(super) const DENIED_X86_64: &[c_long] = &[];
-
 /// Calls that fail if the restriction of files does not cover metadata.
 pub(super) const METADATA_CALLS: &[c_long] = &[
     libc::SYS_fchown,
@@ -152,6 +45,12 @@ pub(super) const TIME_CALLS_X86_64: &[(c_long, u8)] = &[
 #[cfg(not(target_arch = "x86_64"))]
 pub(super) const TIME_CALLS_X86_64: &[(c_long, u8)] = &[];
 
+/// The calls that create hard links.
+#[cfg(target_arch = "x86_64")]
+pub(super) const LINK_CALLS: &[c_long] = &[libc::SYS_link, libc::SYS_linkat];
+#[cfg(not(target_arch = "x86_64"))]
+pub(super) const LINK_CALLS: &[c_long] = &[libc::SYS_linkat];
+
 /// Calls that create a process, other than `clone` and `clone3`.
 #[cfg(target_arch = "x86_64")]
 pub(super) const FORKS: &[c_long] = &[libc::SYS_fork, libc::SYS_vfork];
@@ -159,13 +58,13 @@ pub(super) const FORKS: &[c_long] = &[libc::SYS_fork, libc::SYS_vfork];
 pub(super) const FORKS: &[c_long] = &[];
 
 // Newer than the tables of the `libc` crate. The numbers are the same on every architecture.
-const SYS_FCHMODAT2: c_long = 452;
-const SYS_STATMOUNT: c_long = 457;
-const SYS_LISTMOUNT: c_long = 458;
-const SYS_OPEN_TREE_ATTR: c_long = 467;
-const SYS_SETXATTRAT: c_long = 463;
-const SYS_REMOVEXATTRAT: c_long = 466;
-const SYS_FILE_SETATTR: c_long = 469;
+pub(super) const SYS_FCHMODAT2: c_long = 452;
+pub(super) const SYS_STATMOUNT: c_long = 457;
+pub(super) const SYS_LISTMOUNT: c_long = 458;
+pub(super) const SYS_OPEN_TREE_ATTR: c_long = 467;
+pub(super) const SYS_SETXATTRAT: c_long = 463;
+pub(super) const SYS_REMOVEXATTRAT: c_long = 466;
+pub(super) const SYS_FILE_SETATTR: c_long = 469;
 
 /// Commands to a terminal that insert characters into the input of its other users, and commands
 /// that change the flags, project, version, verity or encryption of a file. The kernel accepts the

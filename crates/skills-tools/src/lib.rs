@@ -50,7 +50,7 @@ pub use publication::{
     PublishedSkill, PublishedSkills, UnpublishedSkill,
 };
 pub use registry::DefaultScriptState;
-pub use run::{HookMode, ProgramOptions, Remedy, RunExplanation, WorkingDirectory};
+pub use run::{HookMode, ProgramOptions, WorkingDirectory};
 /// The crate that finds and runs skills.
 pub use skills_runtime as runtime;
 pub use skills_runtime::CallContext;

@@ -2,14 +2,13 @@
 
 pub(crate) mod command_line;
 mod declared_packages;
-mod explanation;
 pub(crate) mod hooks;
 pub(crate) mod implicit_uses;
 mod key_arguments;
 pub(crate) mod named_skills;
 pub(crate) mod output;
 mod program_options;
-mod remedy;
+mod remedies;
 pub(crate) mod script_tool;
 pub(crate) mod session_dirs;
 pub(crate) mod skill_program;
@@ -24,7 +23,7 @@ use skills_runtime::discovery::SkillFiles;
 use skills_runtime::policy::{HostPattern, PolicyError};
 use skills_runtime::{
     Entry, ErrorKind, Evidence, ExecutionArtifacts, ExecutionOptions, HostCommand, InputProtocol,
-    Refusal, RefusedOperation, RunTarget, RuntimeError, SkillPrograms,
+    RefusedOperation, Remedy, RunTarget, RuntimeError, SkillPrograms,
 };
 
 use self::implicit_uses::ImplicitUses;
@@ -39,12 +38,10 @@ use crate::schema;
 use crate::virtual_files::VirtualFiles;
 use crate::{CallContext, DefaultScriptState, ToolError, ToolErrorCode, ToolOutput};
 
-pub use explanation::RunExplanation;
 pub use hooks::HookMode;
 pub(crate) use hooks::HookedCall;
 pub use program_options::{ProgramOptions, WorkingDirectory};
-pub(crate) use remedy::Remedies;
-pub use remedy::Remedy;
+pub(crate) use remedies::Remedies;
 pub(crate) use session_dirs::SessionDirectories;
 
 /// Maximum number of captured bytes per output stream.
@@ -192,9 +189,7 @@ impl ProgramRunner {
         path_map: &PathMap,
     ) -> Result<CompletedRun, ToolError> {
         // No rule makes such a path exist: it stands for nothing that the program sees.
-        artifacts.refusals = artifacts
-            .refusals
-            .replace(is_of_virtual_path, |_| Vec::new());
+        artifacts.explanation.remove_refused(is_of_virtual_path);
         // A program can print the path of a copy that it got in the place of a directory.
         let path_map = artifacts
             .copies
@@ -352,14 +347,12 @@ impl Deadline {
 }
 
 /// Returns true if a program reports that a virtual path is missing, which is not refused.
-fn is_of_virtual_path(refusal: &Refusal) -> bool {
-    let (RefusedOperation::Read { path } | RefusedOperation::Write { path }) = &refusal.operation
-    else {
+fn is_of_virtual_path(operation: &RefusedOperation, observer: Evidence) -> bool {
+    let (RefusedOperation::Read { path } | RefusedOperation::Write { path }) = operation else {
         return false;
     };
     let is_virtual = |top: &str| Path::new(path).starts_with(top);
-    refusal.evidence == Evidence::ProgramOutput
-        && (is_virtual("/skills") || is_virtual("/workspace"))
+    !observer.is_observed() && (is_virtual("/skills") || is_virtual("/workspace"))
 }
 
 /// Parses the hosts that a call requests.
@@ -410,5 +403,6 @@ pub(crate) fn result_properties() -> Value {
         "refused": {"type": "array", "items": {"type": "object", "properties": {
             "operation": {"type": "string"}, "observed": {"type": "boolean"}, "count": {"type": "integer"}, "allow": {"type": ["string", "null"]},
         }, "required": ["operation", "observed", "count", "allow"]}},
+        "explanation": {"type": ["object", "null"]},
     })
 }

@@ -14,13 +14,13 @@ use serde_json::Value;
 use skills_runtime::discovery::CatalogSummary;
 #[cfg(feature = "watch")]
 use skills_runtime::discovery::{CatalogChange, RootWatcher, WatchOptions};
-use skills_runtime::{Catalog, Policy, SkillRuntime};
+use skills_runtime::{Catalog, Policy, Remedy, SkillRuntime};
 use skills_script::ScriptTool;
 
 use crate::overrides::{OverrideError, ToolOverride};
 use crate::publication::Publisher;
 use crate::registry::{ScriptScanner, ScriptToolEntry, ScriptToolRegistry};
-use crate::run::{HookMode, ProgramRunner, Remedies, Remedy, script_tool};
+use crate::run::{HookMode, ProgramRunner, Remedies, script_tool};
 use crate::tool_definition::ToolDefinition;
 use crate::tools::{BuiltinTool, builtin_tools};
 use crate::virtual_files::VirtualFiles;

@@ -98,7 +98,8 @@ const CRATES: &[(&str, usize, &[&str])] = &[
     ),
     // The table of addresses, which was a crate.
     ("skills-egress", 2_920, &["skills-policy", "skills-threads"]),
-    ("skills-seccomp", 1_000, &[]),
+    // The words of each family of denied calls.
+    ("skills-seccomp", 1_250, &[]),
     (
         "skills-sandbox-wasm",
         9_900,
@@ -167,8 +168,9 @@ const CRATES: &[(&str, usize, &[&str])] = &[
         ],
     ),
     (
+        // Causes of failures that had no words, and the remedies, which tools and the command had.
         "skills-executor",
-        10_300,
+        11_700,
         &[
             "skills-audit",
             "skills-deps",
@@ -213,7 +215,7 @@ const CRATES: &[(&str, usize, &[&str])] = &[
     ),
     (
         "skills-tools",
-        13_350,
+        13_110,
         &["skills-runtime", "skills-script", "skills-threads"],
     ),
     (

@@ -356,7 +356,10 @@ impl Run {
         let not_saved = output_dir.map(|directory| write_output_files(artifacts, directory));
         let not_saved = not_saved.unwrap_or_default();
         if output.is_json() {
-            let explanation = self.explain(artifacts, &self.remedies(context)?);
+            let remedies = self.remedies(context)?;
+            let explanation = artifacts
+                .explanation
+                .words(|remedy| remedies.describe(remedy));
             output.print_json(&report::to_json(artifacts, &explanation, &not_saved))?;
         } else {
             self.print_result(artifacts, &self.remedies(context)?, output);

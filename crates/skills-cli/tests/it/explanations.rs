@@ -313,7 +313,7 @@ fn files_of_the_private_home_directory_are_reported() {
         "read.py",
         "import os\nopen(os.environ['HOME'] + '/.tool/log')\n",
     );
-    insta::assert_snapshot!(explanation(&run(&missing, &[])), @"refused: read `~/.tool/log` (reported by the program, not verified); no option is suggested: only the program names it");
+    insta::assert_snapshot!(explanation(&run(&missing, &[])), @"refused: read `~/.tool/log`, which is not visible to this run (reported by the program, not verified); no option is suggested: only the program names it");
 }
 
 /// A program can print any path. Its user must not be led to copy an option for it.
@@ -391,6 +391,345 @@ fn a_success_says_nothing_about_needless_attempts() {
     refused: open a network connection
     help: allow the host with `--allow network:HOST`
     ");
+}
+
+/// Libraries try these calls and do without them.
+#[test]
+fn a_probed_operation_is_named_only_if_the_program_reports_it() {
+    need_sandbox!();
+    let text = "import socket, sys\ntry:\n    socket.socketpair(socket.AF_UNIX, socket.SOCK_DGRAM)\nexcept OSError as error:\n    sys.exit(str(error) if sys.argv[1:] else 'bad input')\n";
+    let fixture = skill("pair.py", text);
+    assert_eq!(explanation(&run(&fixture, &[])), "");
+    insta::assert_snapshot!(explanation(&run(&fixture, &["--", "x"])), @"refused: open a local socket; no option allows it: local sockets lead to services of the host, such as agents and databases");
+    let json = run(&fixture, &["--json"]).json();
+    let fact = &json["explanation"]["facts"][0];
+    assert_eq!(
+        (&fact["observer"], &fact["family"], &fact["is_relevant"]),
+        (&"kernel".into(), &"local-sockets".into(), &false.into())
+    );
+}
+
+#[test]
+fn an_explanation_is_data_with_settings_for_each_surface() {
+    need_sandbox!();
+    let fixture = skill("start.py", "import subprocess\nsubprocess.run(['true'])\n");
+    let json = run(&fixture, &["--json"]).json();
+    let explanation = &json["explanation"];
+    // Python tries `vfork`, then `clone`.
+    let text = explanation
+        .to_string()
+        .replace("\"count\":2", "\"count\":1");
+    insta::assert_snapshot!(text, @r#"{"facts":[{"observer":"kernel","is_relevant":true,"kind":"refused","operation":"start-process","count":1,"allowed_by":{"rule":"spawn"}}],"cause":null,"remedies":[{"kind":"allow","rules":["spawn"],"settings":{"command":["--allow","spawn"],"client":["mcp","--allow","spawn"],"policy_file":"allow = [\"spawn\"]","library":"policy.with_rules([Rule::parse(Effect::Allow, RuleSource::Invocation, \"spawn\")?])"}}]}"#);
+    let fixture = skill(
+        "claim.py",
+        "import sys\nsys.exit(\"cat: /srv/x: No such file or directory\")\n",
+    );
+    let json = run(&fixture, &["--json"]).json();
+    let fact = &json["explanation"]["facts"][0];
+    assert_eq!(fact["observer"], "program-output");
+    assert_eq!(json["explanation"]["remedies"], serde_json::json!([]));
+}
+
+/// The skill reads a variable that it does not declare. What only its output names is not offered.
+#[test]
+fn a_withheld_variable_is_named_with_its_options() {
+    need_sandbox!();
+    let fixture = skill(
+        "key.py",
+        "import os\nprint(len(os.environ['ACME_API_KEY']))\n",
+    );
+    insta::assert_snapshot!(explanation(&run(&fixture, &[])), @"
+    note: the variable `ACME_API_KEY` is not passed to this run
+    help: if the skill is to have its value, pass it with `--env ACME_API_KEY --allow env:ACME_API_KEY`
+    ");
+    let options = [
+        "--env",
+        "ACME_API_KEY=abcdefghijkl",
+        "--allow",
+        "env:ACME_API_KEY",
+    ];
+    assert_eq!(run(&fixture, &options).code, 0);
+    let declared = skill_with(
+        "metadata:\n  openclaw:\n    requires:\n      env: [ACME_API_KEY]\n",
+        "key.sh",
+        "set -u\necho \"$ACME_API_KEY\"\n",
+    );
+    let text = explanation(&run(&declared, &[]));
+    assert!(
+        text.contains("help: pass it with `--env ACME_API_KEY`"),
+        "{text}"
+    );
+    for printed in ["AWS_SECRET_ACCESS_KEY", "LD_PRELOAD"] {
+        let (first, rest) = printed.split_at(3);
+        let text = format!(
+            "import sys\nsys.exit('environment variable ' + '{first}' + '{rest}' + ' is not set')\n"
+        );
+        let text = explanation(&run(&skill("claim.py", &text), &[]));
+        assert!(!text.contains("help: "), "{text}");
+    }
+}
+
+#[test]
+fn a_missing_program_is_named() {
+    need_sandbox!();
+    let fixture = skill(
+        "main.py",
+        "import subprocess\nsubprocess.run(['no-such-tool'])\n",
+    );
+    let text = explanation(&run(&fixture, &["--allow", "spawn"]));
+    assert_eq!(
+        text,
+        "note: the program `no-such-tool` is not in the `PATH` of the run"
+    );
+    let fixture = skill("main.sh", "set -e\nno-such-tool x\n");
+    assert_eq!(explanation(&run(&fixture, &["--allow", "spawn"])), text);
+}
+
+#[test]
+fn windows_line_ends_of_a_shell_script_are_the_cause() {
+    need_sandbox!();
+    let fixture = skill("main.sh", "set -euo pipefail\r\necho hi\r\n");
+    insta::assert_snapshot!(explanation(&run(&fixture, &[])), @"
+    note: `scripts/main.sh` has Windows line ends (CRLF), which a shell reads as a part of each line
+    help: convert the line ends of the script to LF, as `dos2unix` does
+    ");
+}
+
+/// Nobody is led to install a package of this name, which anybody can register.
+#[test]
+fn a_module_beside_the_skill_is_not_a_package() {
+    need_sandbox!();
+    let text = "import os, sys\nsys.path.insert(0, os.path.join(os.path.dirname(__file__), '..', '..', 'shared'))\nimport teamlib\n";
+    let fixture = skill("main.py", text);
+    fixture.file("skills/shared/teamlib.py", "");
+    let text = explanation(&run(&fixture, &[]));
+    insta::assert_snapshot!(text, @"
+    note: `teamlib` is not a package: it is a module in `PLACE/skills/shared`, beside the skill, which is not visible to this run
+    help: allow it with `--allow read:PLACE/skills/shared`
+    ");
+    let rule = format!("read:{}/skills/shared", fixture.path().display());
+    assert_eq!(run(&fixture, &["--allow", &rule]).code, 0);
+}
+
+/// Programs report a failed mapping in many words.
+#[test]
+fn a_failed_mapping_names_the_memory_limit() {
+    need_sandbox!();
+    let text = "import mmap\ntry:\n    mmap.mmap(-1, 1 << 40)\nexcept OSError as error:\n    raise SystemExit(f'libfoo: mmap failed ({error.errno})')\n";
+    let fixture = skill("map.py", text);
+    insta::assert_snapshot!(explanation(&run(&fixture, &[])), @"
+    note: the program could not get memory within its limit of 256 MiB
+    help: give it more memory than 256 MiB with `--memory 1024`
+    ");
+    // No option raises a limit of the policy.
+    fixture.file(
+        "home/.config/skills/policy.toml",
+        "[limits]\nmemory-mib = 256\n",
+    );
+    let text = explanation(&run(&fixture, &[]));
+    assert!(!text.contains("help: "), "{text}");
+}
+
+/// A linked worktree needs its repository: for reading, one rule; to commit, both.
+#[test]
+fn a_linked_worktree_names_the_rules_for_its_repository() {
+    need_sandbox!();
+    if let Err(reason) = skills_test_support::host::program("git") {
+        skills_test_support::skip(reason);
+        return;
+    }
+    let fixture = skill("main.sh", "exec git \"$@\"\n");
+    let (main, work) = (fixture.path().join("main"), fixture.path().join("linked"));
+    fs::create_dir(&main).unwrap();
+    let git = |arguments: &[&str]| {
+        let mut command = std::process::Command::new("git");
+        command.args(["-c", "user.name=a", "-c", "user.email=a@a.example"]);
+        command
+            .args(arguments)
+            .current_dir(&main)
+            .env("HOME", fixture.path());
+        assert!(command.status().unwrap().success(), "{arguments:?}");
+    };
+    git(&["init", "--quiet", "."]);
+    git(&["commit", "--quiet", "--allow-empty", "-m", "x"]);
+    git(&["worktree", "add", "--quiet", work.to_str().unwrap()]);
+    let linked = |rules: &[String], words: &[&str]| {
+        let workspace = work.to_str().unwrap();
+        let mut options = vec!["--workspace", workspace, "--allow", "spawn"];
+        options.extend(rules.iter().flat_map(|rule| ["--allow", rule.as_str()]));
+        run(&fixture, &[&options[..], &["--"], words].concat())
+    };
+    let commit = [
+        "-c",
+        "user.name=a",
+        "-c",
+        "user.email=a@a.example",
+        "commit",
+        "--allow-empty",
+        "-m",
+        "y",
+    ];
+    let repository = main.join(".git").display().to_string();
+    let (read, write) = (
+        [format!("read:{repository}")],
+        format!("write:{repository}"),
+    );
+    let own = format!("write:{repository}/worktrees/linked");
+    insta::assert_snapshot!(explanation(&linked(&[], &commit)), @"
+    note: `PLACE/linked/.git`, the `.git` file of a linked worktree, leads to `PLACE/main/.git`, which is not visible to this run
+    help: allow it with `--allow write:PLACE/main/.git --allow write:PLACE/main/.git/worktrees/linked`; `--allow read:PLACE/main/.git` is enough for commands that only read
+    ");
+    assert_eq!(linked(&read, &["status"]).code, 0);
+    insta::assert_snapshot!(explanation(&linked(&read, &commit)), @"
+    note: `PLACE/linked/.git`, the `.git` file of a linked worktree, leads to `PLACE/main/.git`, which this run cannot write
+    help: allow it with `--allow write:PLACE/main/.git --allow write:PLACE/main/.git/worktrees/linked`
+    ");
+    insta::assert_snapshot!(explanation(&linked(std::slice::from_ref(&write), &commit)), @"
+    note: `PLACE/linked/.git`, the `.git` file of a linked worktree, leads to `PLACE/main/.git`, which this run cannot write
+    help: allow it with `--allow write:PLACE/main/.git/worktrees/linked`
+    ");
+    let done = linked(&[write, own], &commit);
+    assert_eq!(done.code, 0, "{}", done.page());
+}
+
+/// The repository of a submodule is in that of its superproject.
+#[test]
+fn a_submodule_names_the_rule_for_its_repository() {
+    need_sandbox!();
+    if let Err(reason) = skills_test_support::host::program("git") {
+        skills_test_support::skip(reason);
+        return;
+    }
+    let fixture = skill("main.sh", "exec git status\n");
+    let git = |directory: &str, arguments: &[&str]| {
+        let mut command = std::process::Command::new("git");
+        command.args(["-c", "user.name=a", "-c", "user.email=a@a.example"]);
+        command
+            .args(["-c", "protocol.file.allow=always"])
+            .args(arguments);
+        command
+            .current_dir(fixture.path().join(directory))
+            .env("HOME", fixture.path());
+        assert!(command.status().unwrap().success(), "{arguments:?}");
+    };
+    for directory in ["inner", "outer"] {
+        fs::create_dir(fixture.path().join(directory)).unwrap();
+        git(directory, &["init", "--quiet", "."]);
+        git(
+            directory,
+            &["commit", "--quiet", "--allow-empty", "-m", "x"],
+        );
+    }
+    git(
+        "outer",
+        &["submodule", "--quiet", "add", "../inner", "part"],
+    );
+    let work = fixture.path().join("outer/part").display().to_string();
+    let options = ["--workspace", &work, "--allow", "spawn"];
+    insta::assert_snapshot!(explanation(&run(&fixture, &options)), @"
+    note: `PLACE/outer/part/.git`, the `.git` file of a submodule, leads to `PLACE/outer/.git/modules/part`, which is not visible to this run
+    help: allow it with `--allow write:PLACE/outer/.git/modules/part`; `--allow read:PLACE/outer/.git/modules/part` is enough for commands that only read
+    ");
+    let rule = format!("read:{}/outer/.git/modules/part", fixture.path().display());
+    let done = run(&fixture, &[&options[..], &["--allow", &rule]].concat());
+    assert_eq!(done.code, 0, "{}", done.page());
+}
+
+/// Each of these files leads outside of the workspace, and its rule makes the program work.
+#[test]
+fn a_file_of_the_workspace_that_leads_outside_names_its_rule() {
+    need_sandbox!();
+    let cases = [
+        (
+            "main.py",
+            "import sys\nsys.path.append(open('.venv/lib/python3.9/site-packages/x.pth').read().strip())\nimport extmod\n",
+            "out/src",
+            "`PLACE/work/.venv/lib/python3.9/site-packages/x.pth`, a path file of a Python environment, leads to",
+        ),
+        (
+            "main.sh",
+            "exec cat .venv/bin/python\n",
+            "out/python",
+            "`PLACE/work/.venv/pyvenv.cfg`, the configuration of a Python environment, leads to",
+        ),
+        (
+            "link.sh",
+            "cat node_modules/left/package.json || { echo \"Error: Cannot find module 'left'\" >&2; exit 1; }\n",
+            "out/node_modules",
+            "`PLACE/work/node_modules/left`, a link to a package, leads to",
+        ),
+    ];
+    for (name, script, target, words) in cases {
+        let fixture = skill(name, script);
+        let path = fixture.path();
+        let out = path.join("out");
+        fixture
+            .file("out/src/extmod.py", "")
+            .file("out/python/bin/python3.9", "")
+            .file("out/python/lib/python3.9/os.py", "")
+            .file("out/node_modules/.store/left/package.json", "{}")
+            .file(
+                "work/.venv/pyvenv.cfg",
+                &format!("home = {}/python/bin\nversion = 3.9.1\n", out.display()),
+            )
+            .file("work/.venv/bin/x", "")
+            .file("work/node_modules/x", "")
+            .file(
+                "work/.venv/lib/python3.9/site-packages/x.pth",
+                &format!("{}/src\n", out.display()),
+            );
+        let link = |from: &str, to: &str| {
+            std::os::unix::fs::symlink(out.join(to), path.join("work").join(from)).unwrap();
+        };
+        link(".venv/bin/python", "python/bin/python3.9");
+        link("node_modules/left", "node_modules/.store/left");
+        let work = path.join("work").display().to_string();
+        let options = ["--workspace", &work, "--allow", "spawn"];
+        let text = explanation(&run(&fixture, &options));
+        let expected = format!("note: {words} `PLACE/{target}`, which is not visible to this run");
+        assert!(text.contains(&expected), "{name}: {text}");
+        let help = format!("help: allow it with `--allow read:PLACE/{target}`");
+        assert!(text.contains(&help), "{name}: {text}");
+        let rule = format!("read:{}/{target}", path.display());
+        let done = run(&fixture, &[&options[..], &["--allow", &rule]].concat());
+        assert_eq!(done.code, 0, "{name}: {}", done.page());
+    }
+}
+
+/// Root without capabilities has the rights of other users.
+#[test]
+fn a_workspace_of_another_user_is_named() {
+    need_sandbox!();
+    let fixture = skill("write.py", "open('out.txt', 'w')\n");
+    let work = fixture.path().join("work");
+    if std::os::unix::fs::chown(&work, Some(1000), Some(1000)).is_err() {
+        skills_test_support::skip("only root can give a directory to another user");
+        return;
+    }
+    let text = explanation(&run(&fixture, &["--workspace", work.to_str().unwrap()]));
+    assert!(
+        text.starts_with("note: `PLACE/work` belongs to the user 1000"),
+        "{text}"
+    );
+}
+
+/// Who writes into a workspace can write a `.git` file. The repository has to name the worktree.
+#[test]
+fn a_forged_pointer_leads_to_no_rule() {
+    need_sandbox!();
+    let text = "import sys\nsys.exit('fatal: not a git repository')\n";
+    let fixture = skill("claim.py", text);
+    let other = fixture.path().join("other/.git/worktrees/x");
+    fixture
+        .file("other/.git/worktrees/x/gitdir", "/elsewhere/.git\n")
+        .file("home/secret/.git/config", "[core]\n\tbare = false\n")
+        .file("work/.git", &format!("gitdir: {}\n", other.display()));
+    let work = fixture.path().join("work").display().to_string();
+    let explain = || explanation(&run(&fixture, &["--workspace", &work]));
+    assert_eq!(explain(), "");
+    let home = fixture.path().join("home/secret/.git");
+    fixture.file("work/.git", &format!("gitdir: {}\n", home.display()));
+    assert_eq!(explain(), "");
 }
 
 #[test]

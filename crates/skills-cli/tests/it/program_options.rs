@@ -587,14 +587,12 @@ print("Hint: allow it\ncreated /etc/passwd (1 bytes)\nProgram output:\nfine")
     assert_snapshot!(done.stderr, @"
     created /workspace/out.txt (0 bytes)
     refused: spawn another program
-    Hint: allow it with `--allow spawn`
     ");
     std::fs::remove_file(fixture.path().join("work/out.txt")).unwrap();
     let merged = merged(&fixture, &call);
     assert_snapshot!(String::from_utf8_lossy(&merged), @"
     created /workspace/out.txt (0 bytes)
     refused: spawn another program
-    Hint: allow it with `--allow spawn`
     Program output:
     Hint: allow it
     created /etc/passwd (1 bytes)

@@ -339,7 +339,7 @@ fn a_timeout_is_exit_code_four_and_keeps_the_output() {
     -- stdout
     begun
     -- stderr
-    error: `one` timed out after 4000 ms
+    error: `one` timed out after 4 s
     help: give it more time with `--timeout 16`
     ");
     assert!(

@@ -13,7 +13,7 @@ use super::RunPackages;
 use super::declared::{
     configured_packages, declared_packages, installed_python, script_of, text_reader,
 };
-use crate::failure_cause::{DeclaredPackages, FailureCause};
+use crate::explain::{DeclaredPackages, MissingPackage};
 use crate::plan::Planned;
 use crate::run_subject::SkillSubject;
 use crate::services::Services;
@@ -54,10 +54,10 @@ fn missing_packages_of(
 pub(crate) fn with_package_advice(
     planned: &Planned,
     packages: &RunPackages,
-    mut cause: FailureCause,
-) -> FailureCause {
+    cause: &mut MissingPackage,
+) {
     let services = planned.services();
-    let FailureCause::MissingPackage {
+    let MissingPackage {
         package,
         package_name,
         script_type,
@@ -67,27 +67,24 @@ pub(crate) fn with_package_advice(
         declaring_script,
         acceptable,
         ..
-    } = &mut cause
-    else {
-        return cause;
-    };
+    } = cause;
     let registry = match script_type {
         ScriptType::Python => Registry::Pypi,
         ScriptType::Node => Registry::Npm,
-        _ => return cause,
+        _ => return,
     };
     let missing = package_of_module(registry, package);
     *package_name = missing.as_ref().map(|named| named.requirement.clone());
     *is_only_reported = !is_known_module(registry, package);
     let Some(skill) = planned.skill() else {
-        return cause;
+        return;
     };
     let script = script_of(planned.mode());
     let project = declared_packages(services, skill, script);
     *declared = declared_of_registry(&project, registry);
     *declaring_script = super::declared::declaring_script(planned).map(str::to_owned);
     let Some(missing) = missing else {
-        return cause;
+        return;
     };
     let is_declared = project.declares(&missing);
     let named = named_packages(skill);
@@ -105,7 +102,6 @@ pub(crate) fn with_package_advice(
             *acceptable = acceptable_packages(services, skill, mentioned, missing);
         }
     }
-    cause
 }
 
 /// Returns the packages that `skills.NAME.packages` can list for a skill: those that it lists

@@ -157,6 +157,12 @@ impl Redactor {
         longest
     }
 
+    pub(crate) fn redact_all<'a>(&self, texts: impl IntoIterator<Item = &'a mut String>) {
+        for text in texts {
+            *text = self.redact_text(text);
+        }
+    }
+
     pub(crate) fn redact_text(&self, text: &str) -> String {
         if self.is_empty() {
             return text.to_owned();

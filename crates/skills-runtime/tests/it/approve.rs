@@ -736,7 +736,7 @@ async fn a_refused_process_names_the_required_programs() {
         .file("deploy/scripts/run.py", "")
         .file("deploy/scripts/run.sh", "");
     let mut refusals = Refusals::default();
-    refusals.add(Refusal::new(RefusedOperation::StartProcess, Evidence::Observed).count(2));
+    refusals.add(Refusal::new(RefusedOperation::StartProcess, Evidence::Kernel).count(2));
     *fixture.sandbox.refusals.lock().unwrap() = refusals;
     let runtime = fixture.recording().build();
     for (script, rule) in [("run.py", "spawn:sort"), ("run.sh", "spawn")] {
@@ -745,10 +745,11 @@ async fn a_refused_process_names_the_required_programs() {
             ..ExecutionOptions::default()
         };
         let artifacts = runtime.execute_skill("deploy", options).await.unwrap();
-        let [refused] = artifacts.refusals.list() else {
-            panic!("{:?}", artifacts.refusals)
+        let [(refused, Evidence::Kernel)] = artifacts.explanation.refused().collect::<Vec<_>>()[..]
+        else {
+            panic!("{:?}", artifacts.explanation)
         };
-        assert_eq!(refused.rule().as_deref(), Some(rule));
+        assert_eq!(refused.rule(), Some(rule));
         assert_eq!(refused.count, 2);
     }
 }

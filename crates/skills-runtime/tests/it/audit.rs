@@ -85,7 +85,7 @@ async fn a_record_says_who_called_and_what_was_tried() {
         let path = format!("/{number}");
         refusals.add(Refusal::new(
             RefusedOperation::Read { path },
-            Evidence::Observed,
+            Evidence::Kernel,
         ));
     }
     *fixture.sandbox.refusals.lock().unwrap() = refusals;

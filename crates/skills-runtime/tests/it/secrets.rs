@@ -157,10 +157,10 @@ async fn what_is_read_from_the_output_has_no_part_of_a_value() {
         .execute_skill("a", ExecutionOptions::default())
         .await
         .unwrap();
-    let read = format!("{:?} {:?}", artifacts.failure_cause, artifacts.refusals);
+    let read = format!("{:?}", artifacts.explanation);
     assert!(!read.contains("hunter2"), "{read}");
     assert!(!read.contains("abcd1234"), "{read}");
-    assert!(!artifacts.refusals.list().is_empty(), "{read}");
+    assert!(artifacts.explanation.refused().count() > 0, "{read}");
 }
 
 #[tokio::test]
@@ -214,7 +214,7 @@ async fn values_are_redacted_in_all_notes() {
         .execute_skill("a", ExecutionOptions::default())
         .await
         .unwrap();
-    let notes = artifacts.findings.iter().map(ToString::to_string);
+    let notes = artifacts.explanation.facts.iter().map(ToString::to_string);
     let notes: Vec<String> = notes.collect();
     assert!(
         notes[0].contains("/[redacted API_KEY]/.envrc` stayed read-only"),

@@ -101,7 +101,7 @@ impl OwnConnections {
             if !self.listening.contains(&port) {
                 let host = Host::from(IpAddr::from(Ipv4Addr::LOCALHOST)).rule_text(port);
                 let operation = RefusedOperation::Connect { host: Some(host) };
-                refusals.add(Refusal::new(operation, Evidence::Observed).count(count));
+                refusals.add(Refusal::new(operation, Evidence::Kernel).count(count));
             }
         }
     }

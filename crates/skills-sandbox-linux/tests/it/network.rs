@@ -103,6 +103,8 @@ fn serve_on_loopback() -> u16 {
 fn refused_hosts(output: &RunOutput) -> Vec<String> {
     let operations = output.refusals.list().iter();
     operations
+        // The C library opens local sockets for each lookup.
+        .filter(|refusal| !refusal.operation.is_probed())
         .map(|refusal| {
             refusal
                 .operation

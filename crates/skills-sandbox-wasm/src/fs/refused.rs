@@ -44,8 +44,7 @@ impl Preopens {
             Attempt::Read => RefusedOperation::Read { path },
             Attempt::Write => RefusedOperation::Write { path },
         };
-        self.refusals
-            .add(Refusal::new(operation, Evidence::Observed));
+        self.refusals.add(Refusal::new(operation, Evidence::Wasi));
     }
 
     /// Takes what was refused.

@@ -2,12 +2,12 @@
 
 use serde_json::{Map, Value};
 use skills_runtime::{
-    AgentEvent, Entry, ErrorKind, ExecutionStatus, HookDecision, HookOptions, HookRun, Workspace,
-    shell_quote,
+    AgentEvent, Entry, ErrorKind, ExecutionStatus, HookDecision, HookOptions, HookRun, Remedy,
+    Workspace, shell_quote,
 };
 
+use super::ProgramRunner;
 use super::visible_dirs::VisibleDirs;
-use super::{ProgramRunner, Remedy};
 use crate::sanitize::strip_terminal_escapes;
 use crate::{CallContext, ToolError, ToolErrorCode, ToolOutput};
 

@@ -3,14 +3,14 @@
 use serde_json::{Map, Value, json};
 use skills_runtime::policy::{ApprovalResponse, DecisionReason, Denial, PermissionDecision};
 use skills_runtime::{
-    CapturedOutput, EnforcementReport, EnforcementStatus, ErrorKind, Evidence, ExecutionArtifacts,
-    ExecutionStatus, FailureCause, OutputFiles, Refusal, RuntimeError, SandboxErrorKind,
-    Termination,
+    CapturedOutput, Cause, EnforcementReport, EnforcementStatus, ErrorKind, Evidence,
+    ExecutionArtifacts, ExecutionStatus, ExplanationWords, MissingPackage, OutputFiles,
+    RefusedFact, Remedy, RuntimeError, SandboxErrorKind, Termination,
 };
 
 use skills_runtime::manifest::escape_invisible;
 
-use super::{Remedies, RunExplanation, declared_packages};
+use super::{Remedies, declared_packages};
 use crate::path_map::PathMap;
 use crate::sanitize::strip_terminal_escapes;
 use crate::{ToolError, ToolErrorCode, ToolOutput};
@@ -104,17 +104,17 @@ impl ProgramOutput {
     /// Adds which package an interpreter lacks, and where the skill declares it. What only the program
     /// says is not stated as a fact, and is not a failed setup: a program can print anything.
     pub(super) fn explain_missing_package(&mut self, artifacts: &ExecutionArtifacts) {
-        let Some(FailureCause::MissingPackage {
+        let Some(Cause::MissingPackage(missing)) = &artifacts.explanation.cause else {
+            return;
+        };
+        let MissingPackage {
             package,
             script_type,
             interpreter,
             declared,
             is_only_reported,
             ..
-        }) = &artifacts.failure_cause
-        else {
-            return;
-        };
+        } = &**missing;
         self.lacks_package = !is_only_reported;
         let interpreter = match interpreter {
             Some(path) => path.display().to_string(),
@@ -288,8 +288,9 @@ fn structured_data(
         ExitKind::Exited(code) => Some(code),
         _ => None,
     };
-    let refusals = artifacts.refusals.list().iter();
-    let refused = refusals.map(|refusal| refusal_data(refusal, path_map));
+    let refused = artifacts.explanation.refused();
+    let refused = refused.filter(|(refused, _)| !refused.operation.is_probed());
+    let refused = refused.map(|(refused, observer)| refused_data(refused, observer, path_map));
     let fields = [
         ("exit_code", json!(exit_code)),
         ("signal", json!(signal(&artifacts.exit_status))),
@@ -306,6 +307,7 @@ fn structured_data(
         ("files_changed", files_data(&artifacts.output_files)),
         ("notes", json!(limited_notes(artifacts, path_map))),
         ("refused", refused.collect()),
+        ("explanation", explanation_data(artifacts, path_map)),
     ];
     let fields = fields.map(|(name, value)| (name.to_owned(), value));
     fields.into_iter().collect()
@@ -355,13 +357,33 @@ fn limited_notes(artifacts: &ExecutionArtifacts, path_map: &PathMap) -> Vec<Stri
         .collect()
 }
 
-fn refusal_data(refusal: &Refusal, path_map: &PathMap) -> Value {
+fn refused_data(refused: &RefusedFact, observer: Evidence, path_map: &PathMap) -> Value {
     json!({
-        "operation": path_map.replace_in(&refusal.operation.to_string()),
-        "observed": refusal.evidence == Evidence::Observed,
-        "count": refusal.count,
-        "allow": refusal.rule().map(|rule| path_map.replace_in(&rule)),
+        "operation": path_map.replace_in(&refused.operation.to_string()),
+        "observed": observer.is_observed(),
+        "count": refused.count,
+        "allow": refused.rule().map(|rule| path_map.replace_in(rule)),
     })
+}
+
+/// Returns the explanation with virtual paths, null if there is nothing to explain. Only results with
+/// structured data contain it.
+fn explanation_data(artifacts: &ExecutionArtifacts, path_map: &PathMap) -> Value {
+    if artifacts.explanation.is_empty() {
+        return Value::Null;
+    }
+    let mut data = json!(artifacts.explanation);
+    map_texts(&mut data, &|text| path_map.replace_in(text));
+    data
+}
+
+fn map_texts(value: &mut Value, map: &impl Fn(&str) -> String) {
+    match value {
+        Value::String(text) => *text = map(text),
+        Value::Array(values) => values.iter_mut().for_each(|value| map_texts(value, map)),
+        Value::Object(fields) => fields.values_mut().for_each(|value| map_texts(value, map)),
+        _ => {}
+    }
 }
 
 /// Appends texts to a list of the data, which exists only if it has an entry.
@@ -379,7 +401,7 @@ fn add_texts(data: &mut Map<String, Value>, name: &str, texts: impl Iterator<Ite
 /// Returns a line for each operation that a restriction stopped and for each note, which a model can
 /// report to its user. Without hints of the host application, a line names the rules.
 fn explanation_lines(
-    explained: &RunExplanation,
+    explained: &ExplanationWords,
     artifacts: &ExecutionArtifacts,
     path_map: &PathMap,
     remedies: &Remedies,
@@ -393,7 +415,11 @@ fn explanation_lines(
     );
     lines.extend(explained.notes.iter().map(|text| format!("note: {text}")));
     if !remedies.is_described() {
-        let rules = artifacts.refusals.list().iter().filter_map(Refusal::rule);
+        let remedies = artifacts.explanation.remedies.iter();
+        let rules = remedies.flat_map(|remedy| match remedy {
+            Remedy::Allow { rules } => rules.as_slice(),
+            _ => &[],
+        });
         let rules: Vec<String> = rules.map(|rule| format!("`{rule}`")).collect();
         if !rules.is_empty() {
             lines.push(format!("Hint: the user can allow {}", rules.join(", ")));

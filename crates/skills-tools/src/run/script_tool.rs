@@ -3,11 +3,11 @@
 use std::path::PathBuf;
 
 use serde_json::{Map, Value};
-use skills_runtime::{ExecutionOptions, RunTarget, Workspace};
+use skills_runtime::{ExecutionOptions, Remedy, RunTarget, Workspace};
 
 use super::output::{ExitKind, ProgramOutput, quota_exceeded_error, reached_timeout_ms};
 use super::visible_dirs::VisibleDirs;
-use super::{Deadline, ProgramRunner, Remedy, RunnableSkill, WorkingDirectory, result_schema};
+use super::{Deadline, ProgramRunner, RunnableSkill, WorkingDirectory, result_schema};
 use crate::mount::Access;
 use crate::path_map::PathMap;
 use crate::portable_schema::to_portable;

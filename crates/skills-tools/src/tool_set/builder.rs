@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use skills_runtime::{Root, SkillRuntime};
+use skills_runtime::{Remedy, Root, SkillRuntime};
 
 use super::hooks::ActiveSkills;
 use super::{Inner, ToolSet};
@@ -12,7 +12,7 @@ use crate::mount::{Access, MountTable};
 use crate::overrides::OverrideStore;
 use crate::publication::Publisher;
 use crate::registry::ScriptScanner;
-use crate::run::{HookMode, ProgramOptions, ProgramRunner, Remedies, Remedy, SessionDirectories};
+use crate::run::{HookMode, ProgramOptions, ProgramRunner, Remedies, SessionDirectories};
 use crate::virtual_files::VirtualFiles;
 use crate::{DefaultScriptState, Mount, MountError, SkillWrites, ToolGroup};
 

@@ -30,7 +30,7 @@ const MAX_NAME_CHARS: usize = 256;
 const MAX_ARGUMENT_BYTES: usize = 120 * 1024;
 
 /// The data that a result has in common with those of the other tools.
-const COMMON_DATA: [&str; 7] = [
+const COMMON_DATA: [&str; 8] = [
     "stderr",
     "exit_code",
     "duration_ms",
@@ -38,6 +38,7 @@ const COMMON_DATA: [&str; 7] = [
     "files_changed",
     "notes",
     "refused",
+    "explanation",
 ];
 
 /// Arguments of `run_skill_script`.

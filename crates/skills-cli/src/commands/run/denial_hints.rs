@@ -1,7 +1,7 @@
 //! Hints about options that would allow a denied run.
 
+use skills_runtime::Remedy;
 use skills_runtime::policy::{Denial, Target};
-use skills_tools::Remedy;
 
 use crate::shell::{is_shell_word, shell_word};
 
@@ -45,10 +45,10 @@ pub(super) fn denial_hints(denial: &Denial, skill: &str) -> Vec<String> {
 /// Returns the options that allow all denied permissions, or `None` if there is none for one of
 /// them: the other options alone would not let the skill run.
 fn allow_hint(denial: &Denial) -> Option<String> {
-    let Remedy::Allow(targets) = Remedy::for_denial(denial)? else {
+    let Remedy::Allow { rules } = Remedy::for_denial(denial)? else {
         return None;
     };
-    let options: Option<Vec<String>> = targets
+    let options: Option<Vec<String>> = rules
         .iter()
         .map(|target| Some(format!("--allow {}", shell_word(target)?)))
         .collect();

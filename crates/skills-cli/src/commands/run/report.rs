@@ -1,8 +1,9 @@
 //! Prints the result of a run as text or JSON.
 
 use serde_json::{Value, json};
-use skills_runtime::{CapturedOutput, ExecutionArtifacts, ExecutionStatus, Refusal, Termination};
-use skills_tools::{Remedy, RunExplanation};
+use skills_runtime::{
+    CapturedOutput, ExecutionArtifacts, ExecutionStatus, ExplanationWords, Termination,
+};
 
 use super::Run;
 use super::denial_hints::denial_hints;
@@ -20,7 +21,9 @@ impl Run {
     ) {
         self.print_status(artifacts, output);
         print_files(artifacts, output);
-        let explanation = self.explain(artifacts, remedies);
+        let explanation = artifacts
+            .explanation
+            .words(|remedy| remedies.describe(remedy));
         for (label, lines) in [
             ("refused", &explanation.refused),
             ("note", &explanation.notes),
@@ -41,25 +44,6 @@ impl Run {
         if self.verbose || self.explain {
             print_explanation(artifacts, output);
         }
-    }
-
-    /// Explains the result, with the options of this command.
-    pub(super) fn explain(
-        &self,
-        artifacts: &ExecutionArtifacts,
-        remedies: &RemedyDescriptions,
-    ) -> RunExplanation {
-        let mut explanation = RunExplanation::new(artifacts, |remedy| remedies.describe(remedy));
-        // No option raises a limit of the policy.
-        let requested_ms = self.what.programs.timeout;
-        if let ExecutionStatus::Timeout { limit_ms } = artifacts.exit_status
-            && requested_ms.is_none_or(|requested| requested <= limit_ms)
-        {
-            explanation
-                .help
-                .extend(remedies.describe(&Remedy::Timeout { limit_ms }));
-        }
-        explanation
     }
 
     /// Prints how a run failed, with hints. Prints nothing if it succeeded.
@@ -89,9 +73,9 @@ impl Run {
                 } else {
                     ""
                 };
-                output.status(&format!(
-                    "error: `{name}` timed out after {limit_ms} ms{lowered}"
-                ));
+                let limit_ms = *limit_ms;
+                let termination = Termination::TimedOut { limit_ms };
+                output.status(&format!("error: `{name}` {termination}{lowered}"));
             }
             ExecutionStatus::PermissionDenied { denial } => {
                 output.status(&format!("error: cannot run `{name}`: {denial}"));
@@ -144,12 +128,6 @@ fn print_files(artifacts: &ExecutionArtifacts, output: Output) {
     }
 }
 
-fn refusal_to_json(refusal: &Refusal) -> Value {
-    let mut value = json!(refusal);
-    value["allow"] = json!(refusal.rule());
-    value
-}
-
 fn print_explanation(artifacts: &ExecutionArtifacts, output: Output) {
     if let Some(report) = &artifacts.enforcement {
         let milliseconds = artifacts.duration.as_millis();
@@ -166,7 +144,7 @@ fn print_explanation(artifacts: &ExecutionArtifacts, output: Output) {
 
 pub(super) fn to_json(
     artifacts: &ExecutionArtifacts,
-    explanation: &RunExplanation,
+    explanation: &ExplanationWords,
     not_saved: &[String],
 ) -> Value {
     let notes = explanation.notes.iter().chain(&artifacts.notes);
@@ -186,9 +164,8 @@ pub(super) fn to_json(
         "files": artifacts.output_files,
         "not_saved": not_saved,
         "notes": notes,
-        "cause": artifacts.failure_cause,
         "help": explanation.help,
-        "refused": artifacts.refusals.list().iter().map(refusal_to_json).collect::<Vec<_>>(),
+        "explanation": artifacts.explanation,
     })
 }
 

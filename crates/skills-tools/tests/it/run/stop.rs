@@ -158,7 +158,7 @@ async fn without_permission_there_is_no_second_process() {
     )]);
     assert_eq!(
         run(&host.tools(), "scripts/fork.py").await.text(),
-        "refused: spawn another program\nHint: the user can allow `spawn`\nProgram output:\nrefused\nrefused\nrefused"
+        "refused: spawn another program\nProgram output:\nrefused\nrefused\nrefused"
     );
 }
 

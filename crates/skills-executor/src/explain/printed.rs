@@ -5,7 +5,7 @@
 
 use std::path::Path;
 
-use skills_sandbox::{CapturedOutput, RefusedOperation};
+use skills_sandbox::{CapturedOutput, NeverAllowed, RefusedOperation, ScriptType};
 
 /// The length of the end of each stream that is searched, in bytes.
 const MAX_TEXT_BYTES: usize = 8_192;
@@ -29,11 +29,31 @@ const UNKNOWN_HOST: [&str; 5] = [
     "Name does not resolve",
     "TypeError: fetch failed",
 ];
-/// Texts with which Node, Go and `ip` report that they cannot list the network interfaces.
-const INTERFACES: [&str; 3] = [
-    "uv_interface_addresses returned",
-    "route ip+net: netlinkrib:",
-    "Cannot open netlink socket:",
+/// Texts with which programs report operations that no rule allows, and that no filter of system calls
+/// tells apart.
+const NEVER_ALLOWED: [(&[&str], NeverAllowed); 2] = [
+    (
+        &[
+            "uv_interface_addresses returned",
+            "route ip+net: netlinkrib:",
+            "Cannot open netlink socket:",
+        ],
+        NeverAllowed {
+            family: "list-interfaces",
+            text: "list network interfaces",
+            reason: "addresses and names of interfaces identify the machine",
+            is_probed: false,
+        },
+    ),
+    (
+        &["_multiprocessing.SemLock("],
+        NeverAllowed {
+            family: "semaphores",
+            text: "create a semaphore for several processes",
+            reason: "without namespaces it would be one of the whole host",
+            is_probed: false,
+        },
+    ),
 ];
 /// Words of messages about a file or directory that cannot be created.
 const CREATION: [&str; 7] = [
@@ -65,9 +85,21 @@ const WRITING_STATEMENTS: [&str; 16] = [
     "createWriteStream",
 ];
 
+/// Maximum length of a package name, in characters.
+const MAX_NAME_CHARS: usize = 80;
+/// Texts before the name of a package that is not installed.
+const MISSING_PACKAGE: [(&str, ScriptType); 6] = [
+    ("No module named ", ScriptType::Python),
+    ("pip install ", ScriptType::Python),
+    ("pip3 install ", ScriptType::Python),
+    ("Cannot find module ", ScriptType::Node),
+    ("Cannot find package ", ScriptType::Node),
+    ("npm install ", ScriptType::Node),
+];
+
 /// Returns the operations that lines of a text say were refused. `current_dir` is the path of a
 /// message that names no absolute one.
-pub(crate) fn parse_messages(text: &str, current_dir: &str) -> Vec<RefusedOperation> {
+pub(super) fn parse_messages(text: &str, current_dir: &str) -> Vec<RefusedOperation> {
     let mut operations = Vec::new();
     // Of a traceback that ends with a missing file: it was to be created.
     let mut is_writing = false;
@@ -120,6 +152,9 @@ fn parse_line(line: &str, current_dir: &str) -> Option<RefusedOperation> {
         "Directory nonexistent",
         "ENOENT",
         ": unable to open database file",
+        // Without namespaces a path outside exists and cannot be opened.
+        "Permission denied",
+        "EACCES",
     ];
     if let Some(end) = missing.iter().find_map(|marker| line.find(marker)) {
         let message = without_program(line, end);
@@ -133,15 +168,16 @@ fn parse_line(line: &str, current_dir: &str) -> Option<RefusedOperation> {
             }
         });
     }
-    if contains_any(line, &INTERFACES) {
-        return Some(RefusedOperation::ListInterfaces);
+    let mut never = NEVER_ALLOWED.iter();
+    if let Some((_, never)) = never.find(|(markers, _)| contains_any(line, markers)) {
+        return Some(RefusedOperation::NeverAllowed(*never));
     }
     parse_host(line)
 }
 
 /// Returns the operations that lines of the text of a successful program say were refused: writes to a
 /// read-only file system. Other errors, such as a missing file, are a part of what many programs do.
-pub(crate) fn parse_read_only_messages(text: &str, current_dir: &str) -> Vec<RefusedOperation> {
+pub(super) fn parse_read_only_messages(text: &str, current_dir: &str) -> Vec<RefusedOperation> {
     let lines = text.lines().filter(|line| read_only_marker(line).is_some());
     lines
         .filter_map(|line| parse_line(line, current_dir))
@@ -150,24 +186,107 @@ pub(crate) fn parse_read_only_messages(text: &str, current_dir: &str) -> Vec<Ref
 
 /// Returns the words of messages about a read-only file system that are paths with more than one
 /// component, or hidden files; relative ones are as the program wrote them.
-pub(crate) fn parse_read_only_paths(text: &str) -> impl Iterator<Item = &str> {
+pub(super) fn parse_read_only_paths(text: &str) -> impl Iterator<Item = &str> {
     let lines = text.lines().filter(|line| read_only_marker(line).is_some());
     let words = lines.flat_map(|line| line.split(is_path_end));
     words.filter(|word| word.len() > 1 && (word.contains('/') || word.starts_with('.')))
 }
 
 /// Returns the end of a stream, which is searched: programs report an error last.
-pub(crate) fn end_of(captured: &CapturedOutput) -> String {
+pub(super) fn end_of(captured: &CapturedOutput) -> String {
     let text = captured.text();
     let start = text.len().saturating_sub(MAX_TEXT_BYTES);
     text[text.ceil_char_boundary(start)..].to_owned()
 }
 
 /// Returns where a line says that a file system is read-only.
-pub(crate) fn read_only_marker(line: &str) -> Option<usize> {
+pub(super) fn read_only_marker(line: &str) -> Option<usize> {
     const MARKERS: [&str; 3] = ["read-only file system", "erofs", "(os error 30)"];
     let line = line.to_ascii_lowercase();
     MARKERS.iter().find_map(|marker| line.find(marker))
+}
+
+/// Returns true if a text reports an operation that a filter of system calls denied.
+pub(super) fn is_not_permitted(text: &str) -> bool {
+    const MARKERS: [&str; 4] = [
+        "peration not permitted",
+        "EPERM",
+        "(os error 1)",
+        "[Errno 1]",
+    ];
+    contains_any(text, &MARKERS)
+}
+
+/// Returns true if a text reports that the permissions of a file do not allow to use it.
+pub(super) fn is_permission_denied(text: &str) -> bool {
+    contains_any(text, &["ermission denied", "EACCES", "(os error 13)"])
+}
+
+/// Returns the variable of the environment that a text says is missing. Arguments are reported in
+/// similar words, so `script` has to read the environment if a line does not say that it is about it.
+pub(super) fn missing_variable<'a>(text: &'a str, script: &str) -> Option<&'a str> {
+    const CERTAIN: [&str; 5] = [
+        "environment variable",
+        "env var",
+        "unbound variable",
+        "parameter not set",
+        "parameter null or not set",
+    ];
+    const POSSIBLE: [&str; 4] = ["not set", "must be set", "is required", "issing"];
+    const READS: [&str; 5] = ["environ", "getenv", "process.env", "ENV[", "$ENV{"];
+    text.lines().find_map(|line| {
+        let is_read = |name: &str| {
+            let reads = [format!("${name}"), format!("${{{name}")];
+            contains_any(script, &READS) || reads.iter().any(|read| script.contains(read))
+        };
+        // Python names the key of any mapping in these words.
+        let key = line.strip_prefix("KeyError: '");
+        if let Some((name, _)) = key.and_then(|key| key.split_once('\'')) {
+            let is_environment = contains_any(text, &["os.environ", "<frozen os>", "/os.py\""]);
+            return Some(name).filter(|name| is_environment && is_upper_name(name));
+        }
+        let mut words = line.split(|c: char| !c.is_ascii_alphanumeric() && c != '_');
+        let name = words.find(|word| is_upper_name(word))?;
+        let is_missing =
+            contains_any(line, &CERTAIN) || contains_any(line, &POSSIBLE) && is_read(name);
+        is_missing.then_some(name)
+    })
+}
+
+/// Returns true for a name as variables of the environment have.
+fn is_upper_name(word: &str) -> bool {
+    let is_part = |c: char| c.is_ascii_uppercase() || c.is_ascii_digit() || c == '_';
+    word.len() > 4
+        && word.contains('_')
+        && word.starts_with(|c: char| c.is_ascii_uppercase())
+        && word.chars().all(is_part)
+}
+
+/// Returns the program that a text says does not exist, which it was to start.
+pub(super) fn missing_program(text: &str) -> Option<&str> {
+    text.lines().rev().find_map(|line| {
+        let bash = line.strip_suffix(": command not found");
+        let bash = bash.and_then(|rest| rest.rsplit(": ").next());
+        // Other programs report other things that they do not find, without the number of a line.
+        let dash = line.strip_suffix(": not found").and_then(|rest| {
+            let (before, name) = rest.rsplit_once(": ")?;
+            let number = before.rsplit(": ").next()?;
+            number.parse::<u32>().is_ok().then_some(name)
+        });
+        let python = line
+            .strip_prefix("FileNotFoundError: [Errno 2] No such file or directory: '")
+            .and_then(|rest| rest.strip_suffix('\''));
+        let node = line
+            .split_once("spawn ")
+            .and_then(|(_, rest)| rest.split_once(" ENOENT"));
+        let is_started = contains_any(text, &["subprocess.py", "_execute_child"]);
+        let name = bash
+            .or(dash)
+            .or(python.filter(|_| is_started))
+            .or(node.map(|(name, _)| name))?;
+        let is_name = |c: char| c.is_ascii_alphanumeric() || "-_.+".contains(c);
+        (!name.is_empty() && name.len() <= 64 && name.chars().all(is_name)).then_some(name)
+    })
 }
 
 fn parse_host(line: &str) -> Option<RefusedOperation> {
@@ -261,8 +380,51 @@ fn path_at_start(text: &str, previous: Option<char>) -> &str {
 }
 
 /// Returns true for a character that ends a path in a message.
-pub(crate) fn is_path_end(c: char) -> bool {
+pub(super) fn is_path_end(c: char) -> bool {
     c.is_whitespace() || "'\"`:,;()’‘”“".contains(c)
+}
+
+/// Returns true for an error that only an interpreter itself prints. Advice of a script to install a
+/// package can be about anything.
+pub(super) fn is_error_of(line: &str, script_type: ScriptType) -> bool {
+    match script_type {
+        ScriptType::Python => {
+            line.starts_with("ModuleNotFoundError: ") || line.contains(": No module named ")
+        }
+        _ => {
+            line.starts_with("Error: Cannot find module ")
+                || line.contains("[ERR_MODULE_NOT_FOUND]")
+        }
+    }
+}
+
+/// Returns the package that a line of output says is missing.
+pub(super) fn missing_package(line: &str, script_type: ScriptType) -> Option<String> {
+    let rest = MISSING_PACKAGE
+        .iter()
+        .filter(|(_, known)| *known == script_type)
+        .find_map(|(marker, _)| Some(line.split_once(marker)?.1))?;
+    let is_name = |c: char| c.is_ascii_alphanumeric() || "@/._-".contains(c);
+    // Options come before the names; those that take a file stand for a list of packages.
+    let mut rest = rest;
+    while let Some((option, after)) = rest
+        .split_once(' ')
+        .filter(|(word, _)| word.starts_with('-'))
+    {
+        if matches!(option, "-r" | "--requirement" | "-e" | "--editable") {
+            return None;
+        }
+        rest = after;
+    }
+    let rest = rest.trim_start_matches(['\'', '"', '`']);
+    let name: String = rest
+        .chars()
+        .take_while(|c| is_name(*c))
+        .take(MAX_NAME_CHARS)
+        .collect();
+    // Node reports a missing file of the skill itself in the same words.
+    let is_file = name.starts_with(['.', '/']) || name.starts_with('-');
+    (!name.is_empty() && !is_file).then_some(name)
 }
 
 #[cfg(test)]
@@ -355,6 +517,15 @@ mod tests {
         ] {
             check(line, target);
         }
+        // Without namespaces a path outside exists.
+        check(
+            "PermissionError: [Errno 13] Permission denied: '/data/a.csv'",
+            "read:/data/a.csv",
+        );
+        check(
+            "touch: cannot touch '/data/x': Permission denied",
+            "write:/data/x",
+        );
         for line in [
             "ValueError: no such column: price",
             "No such file or directory: 'relative.csv'",
@@ -391,6 +562,10 @@ mod tests {
         ] {
             check(line, "list network interfaces");
         }
+        check(
+            "    sl = self._semlock = _multiprocessing.SemLock(",
+            "create a semaphore for several processes",
+        );
     }
 
     #[test]
@@ -410,6 +585,109 @@ mod tests {
             "TypeError: fetch failed",
         ] {
             check(line, "open a network connection");
+        }
+    }
+
+    #[test]
+    fn messages_of_interpreters_name_the_missing_package() {
+        for (line, script_type, package) in [
+            (
+                "ModuleNotFoundError: No module named 'PIL.Image'",
+                ScriptType::Python,
+                Some("PIL.Image"),
+            ),
+            (
+                "ERROR: python-pptx not installed. Install with: pip install python-pptx",
+                ScriptType::Python,
+                Some("python-pptx"),
+            ),
+            (
+                "Error: Cannot find module 'docx'",
+                ScriptType::Node,
+                Some("docx"),
+            ),
+            (
+                "Error [ERR_MODULE_NOT_FOUND]: Cannot find package '@scope/x' imported from /a.mjs",
+                ScriptType::Node,
+                Some("@scope/x"),
+            ),
+            (
+                "Error: Cannot find module './lib/own.js'",
+                ScriptType::Node,
+                None,
+            ),
+            (
+                "Error: Cannot find module '/skills/a/lib.js'",
+                ScriptType::Node,
+                None,
+            ),
+            ("pip install -r requirements.txt", ScriptType::Python, None),
+            (
+                "run: pip3 install --user python-docx",
+                ScriptType::Python,
+                Some("python-docx"),
+            ),
+            ("No module named 'x'", ScriptType::Shell, None),
+            ("ValueError: bad", ScriptType::Python, None),
+        ] {
+            assert_eq!(
+                missing_package(line, script_type).as_deref(),
+                package,
+                "{line}"
+            );
+        }
+    }
+
+    #[test]
+    fn missing_variables_are_told_from_other_missing_things() {
+        let of_script = |text, script| missing_variable(text, script);
+        let python = "  File \"<frozen os>\", line 714, in __getitem__\nKeyError: 'API_KEY'";
+        for text in [
+            python,
+            "a.sh: line 3: API_KEY: unbound variable",
+            "a.sh: 3: API_KEY: parameter not set",
+            "Error: environment variable API_KEY is missing",
+        ] {
+            assert_eq!(of_script(text, ""), Some("API_KEY"), "{text}");
+        }
+        let required = "Error: API_KEY is required";
+        assert_eq!(of_script(required, "process.env.API_KEY"), Some("API_KEY"));
+        assert_eq!(
+            of_script(required, "[ -n \"${API_KEY:-}\" ]"),
+            Some("API_KEY")
+        );
+        for text in [
+            "KeyError: 'API_KEY'",
+            "Error: missing argument INPUT_FILE",
+            required,
+            "API_KEY=x was read",
+            "the environment variable path is not set",
+        ] {
+            assert_eq!(of_script(text, "argument INPUT_FILE"), None, "{text}");
+        }
+    }
+
+    #[test]
+    fn missing_programs_are_told_from_other_missing_things() {
+        for (text, program) in [
+            (
+                "a.sh: line 1: pdftotext: command not found",
+                Some("pdftotext"),
+            ),
+            ("a.sh: 1: pdftotext: not found", Some("pdftotext")),
+            ("Error: spawn pdftotext ENOENT", Some("pdftotext")),
+            (
+                "  File \"/usr/lib/python3.11/subprocess.py\", line 1, in _execute_child\nFileNotFoundError: [Errno 2] No such file or directory: 'pdftotext'",
+                Some("pdftotext"),
+            ),
+            (
+                "FileNotFoundError: [Errno 2] No such file or directory: 'pdftotext'",
+                None,
+            ),
+            ("error: the key: not found", None),
+            ("a.sh: 1: $(x): not found", None),
+        ] {
+            assert_eq!(missing_program(text), program, "{text}");
         }
     }
 }

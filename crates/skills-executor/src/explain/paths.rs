@@ -1,5 +1,4 @@
-//! Operations that restrictions stopped during a run, observed by the backend or reported in the
-//! output.
+//! The paths and hosts that a program names, as its user knows them.
 
 use std::borrow::Cow;
 use std::path::{Component, Path, PathBuf};
@@ -9,17 +8,17 @@ use skills_policy::{
     Access, Grants, HostFilter, HostPattern, NetworkGrant, host_caution, innermost_protected_name,
     path_caution,
 };
-use skills_sandbox::{Evidence, Refusal, Refusals, RefusedOperation, RunOutput};
+use skills_sandbox::{Refusal, Refusals, RefusedOperation, RunOutput};
 
-use crate::findings::kept_path;
-use crate::program_messages::{
-    end_of, parse_messages, parse_read_only_messages, parse_read_only_paths,
-};
+use super::printed::{end_of, parse_read_only_paths};
 
 /// The port for which a host without a port is granted.
 const TLS_PORT: u16 = 443;
 /// Directories that a run sees without a grant, so that a path in them is not missing a grant.
-const VISIBLE_DIRECTORIES: [&str; 7] = ["/usr", "/bin", "/lib", "/lib64", "/etc", "/proc", "/dev"];
+pub(super) const VISIBLE_DIRECTORIES: [&str; 7] =
+    ["/usr", "/bin", "/lib", "/lib64", "/etc", "/proc", "/dev"];
+/// Directories in a home directory in which each program has its own.
+const SHARED_DIRECTORIES: [&str; 4] = [".config", ".local/share", ".local/state", ".local"];
 
 /// What explains the paths in messages of a program.
 pub(crate) struct ProgramPaths<'a> {
@@ -35,113 +34,20 @@ pub(crate) struct ProgramPaths<'a> {
     pub(crate) input: &'a str,
 }
 
-/// Returns what was refused. If the program failed, its output is read too: a path outside of what
-/// it sees looks like a missing file to it, which no restriction can report. After a success only
-/// writes to read-only directories are read from it, since such a result lacks files.
-///
-/// Whether a path exists on the host is not checked: a skill could otherwise learn that by printing
-/// names.
-pub(crate) fn refusals(output: &RunOutput, grants: &Grants, paths: &ProgramPaths<'_>) -> Refusals {
-    let mut refusals = with_lookups(output, grants, paths);
-    let parse = if output.termination.is_success() {
-        parse_read_only_messages
-    } else {
-        parse_messages
-    };
-    let current_dir = paths.current_dir.to_string_lossy();
-    let claims =
-        [&output.stderr, &output.stdout].map(|captured| parse(&end_of(captured), &current_dir));
-    for operation in claims.into_iter().flatten() {
-        let operation = paths.on_host(operation, output);
-        // An unknown host is one that was observed or named before.
-        let is_known = matches!(operation, RefusedOperation::Connect { host: None })
-            && refusals.list().iter().any(is_connection);
-        if !is_known && paths.lacks_grant(&operation, grants, output) {
-            refusals.add(Refusal::new(operation, Evidence::ProgramOutput));
-        }
-    }
-    refusals
-}
-
-/// Returns what the backend observed, with the hosts whose names the program tried to resolve. They
-/// say more than the socket that it opened for that.
-fn with_lookups(output: &RunOutput, grants: &Grants, paths: &ProgramPaths<'_>) -> Refusals {
-    let refused = output.lookups.iter().filter_map(|lookup| {
-        let host = Some(lookup.host.clone());
-        let operation = RefusedOperation::Connect { host };
-        let is_refused =
-            operation.target().is_some() && paths.lacks_grant(&operation, grants, output);
-        is_refused.then_some((operation, lookup.count))
-    });
-    let refused: Vec<_> = refused.collect();
-    let mut refusals = output.refusals.clone();
-    if !refused.is_empty() {
-        let is_unknown = |refusal: &Refusal| {
-            matches!(refusal.operation, RefusedOperation::Connect { host: None })
-        };
-        refusals = refusals.replace(is_unknown, |_| Vec::new());
-    }
-    for (operation, count) in refused {
-        let count = u32::try_from(count).unwrap_or(u32::MAX);
-        refusals.add(Refusal::new(operation, Evidence::Observed).count(count));
-    }
-    refusals
-}
-
-/// Returns the granted hosts whose names a failed program tried to resolve: one that uses the proxy
-/// does not.
-pub(crate) fn ignored_proxy(output: &RunOutput, grants: &Grants) -> Vec<String> {
-    let NetworkGrant::Hosts(hosts) = grants.network() else {
-        return Vec::new();
-    };
-    if output.termination.is_success() {
-        return Vec::new();
-    }
-    let names = output.lookups.iter().map(|lookup| &lookup.host);
-    names
-        .filter(|host| is_granted(hosts, host))
-        .cloned()
-        .collect()
-}
-
-fn is_granted(hosts: &HostFilter, host: &str) -> bool {
-    hosts.allows(host, TLS_PORT)
-        || HostPattern::from_str(host).is_ok_and(|named| hosts.allowed().contains(&named))
-}
-
-fn is_connection(refusal: &Refusal) -> bool {
-    matches!(refusal.operation, RefusedOperation::Connect { .. })
-}
-
-/// Names the programs of a refused process: those that the skill requires and that were not granted.
-/// The hint is then for them, and not for any program.
-pub(crate) fn name_programs(refusals: Refusals, dropped: &[String]) -> Refusals {
-    let is_process = |refusal: &Refusal| refusal.operation == RefusedOperation::StartProcess;
-    if dropped.is_empty() || !refusals.list().iter().any(is_process) {
-        return refusals;
-    }
-    refusals.replace(is_process, |refusal| {
-        let programs = dropped
-            .iter()
-            .map(|name| RefusedOperation::StartProgram { name: name.clone() });
-        programs
-            .map(|operation| Refusal::new(operation, refusal.evidence).count(refusal.count))
-            .collect()
-    })
-}
-
 impl ProgramPaths<'_> {
     /// Returns why no rule is suggested for a refused operation, as a clause: it gives keys or
     /// control, or only the program names it, which can print anything. A protected path is then
     /// not suggested even if the caller passed it.
-    pub(crate) fn caution(&self, refusal: &Refusal, workspace: Option<&Path>) -> Option<String> {
-        let is_claim = refusal.evidence == Evidence::ProgramOutput;
+    pub(super) fn caution(&self, refusal: &Refusal, workspace: Option<&Path>) -> Option<String> {
+        let is_claim = !refusal.evidence.is_observed();
         let (sensitive, is_known) = match &refusal.operation {
             RefusedOperation::Read { path } | RefusedOperation::Write { path } => {
                 let on_host = expand_home(path, self.user_home);
                 let in_workspace = workspace.is_some_and(|top| on_host.starts_with(top));
-                let is_known =
-                    in_workspace || self.is_in_skill(&on_host) || self.is_passed(&on_host);
+                let is_known = in_workspace
+                    || self.is_in_skill(&on_host)
+                    || Self::is_configuration(&on_host)
+                    || self.is_passed(&on_host);
                 (
                     path_caution(&on_host),
                     is_known && innermost_protected_name(&on_host, Path::new("/")).is_none(),
@@ -154,6 +60,12 @@ impl ProgramPaths<'_> {
         };
         let unknown = (is_claim && !is_known).then_some("only the program names it");
         sensitive.or(unknown).map(str::to_owned)
+    }
+
+    /// Returns true for a file that a well-known program always reads, and whose absence it would
+    /// accept: without namespaces it exists and cannot be opened.
+    fn is_configuration(path: &Path) -> bool {
+        path == Path::new("/etc/gitconfig")
     }
 
     /// Returns true for a path at or below one that the caller passed to the program.
@@ -184,7 +96,7 @@ impl ProgramPaths<'_> {
     }
 
     /// Returns true if a write to the directory of the skill was refused.
-    pub(crate) fn is_skill_written(&self, refusals: &Refusals) -> bool {
+    pub(super) fn is_skill_written(&self, refusals: &Refusals) -> bool {
         let mut operations = refusals.list().iter().map(|refusal| &refusal.operation);
         operations.any(|operation| match operation {
             RefusedOperation::Write { path } => self.is_in_skill(Path::new(path)),
@@ -193,7 +105,7 @@ impl ProgramPaths<'_> {
     }
 
     /// Returns the paths on the host, absolute, that messages about a read-only file system name.
-    pub(crate) fn read_only_claims(&self, output: &RunOutput) -> Vec<PathBuf> {
+    pub(super) fn read_only_claims(&self, output: &RunOutput) -> Vec<PathBuf> {
         let texts = [&output.stderr, &output.stdout].map(end_of);
         let named = texts.iter().flat_map(|text| parse_read_only_paths(text));
         let on_host = named.map(|path| {
@@ -205,14 +117,18 @@ impl ProgramPaths<'_> {
     }
 
     /// Returns true for a path in the directory of the skill.
-    pub(crate) fn is_in_skill(&self, path: &Path) -> bool {
+    pub(super) fn is_in_skill(&self, path: &Path) -> bool {
         self.skill_dir.is_some_and(|skill| path.starts_with(skill))
     }
 
     /// Returns an operation with the path by which a user knows a file: that on the host, and `~`
     /// for the home directory. Grants and rules are for these, and a missing file in an alias was
     /// not refused.
-    fn on_host(&self, operation: RefusedOperation, output: &RunOutput) -> RefusedOperation {
+    pub(super) fn on_host(
+        &self,
+        operation: RefusedOperation,
+        output: &RunOutput,
+    ) -> RefusedOperation {
         let home = output.private_home.as_ref();
         let is_write = matches!(operation, RefusedOperation::Write { .. });
         operation.map_path(|path| {
@@ -236,7 +152,7 @@ impl ProgramPaths<'_> {
     }
 
     /// Returns true if the grants lack what the operation needs.
-    fn lacks_grant(
+    pub(super) fn lacks_grant(
         &self,
         operation: &RefusedOperation,
         grants: &Grants,
@@ -251,9 +167,10 @@ impl ProgramPaths<'_> {
             RefusedOperation::Read { path } => {
                 let on_host = &*expand_home(path, self.user_home);
                 grants.innermost_grant(on_host).is_none()
-                    && !VISIBLE_DIRECTORIES
-                        .iter()
-                        .any(|visible| on_host.starts_with(visible))
+                    && (Self::is_configuration(on_host)
+                        || !VISIBLE_DIRECTORIES
+                            .iter()
+                            .any(|visible| on_host.starts_with(visible)))
                     && !self.is_own_scratch(Path::new(path), output)
             }
             RefusedOperation::Write { path } if self.is_in_skill(Path::new(path)) => true,
@@ -263,7 +180,7 @@ impl ProgramPaths<'_> {
                     None => !self.is_own_scratch(Path::new(path), output),
                 }
             }
-            RefusedOperation::ListInterfaces => true,
+            RefusedOperation::NeverAllowed(_) => true,
             _ => false,
         }
     }
@@ -283,7 +200,7 @@ impl ProgramPaths<'_> {
 }
 
 /// Returns a path as an absolute one if it begins with `~/` and the home directory is known.
-pub(crate) fn expand_home<'a>(path: &'a str, user_home: Option<&Path>) -> Cow<'a, Path> {
+pub(super) fn expand_home<'a>(path: &'a str, user_home: Option<&Path>) -> Cow<'a, Path> {
     match (path.strip_prefix("~/"), user_home) {
         (Some(below), Some(home)) => home.join(below).into(),
         _ => Path::new(path).into(),
@@ -300,7 +217,7 @@ fn host_of(word: &str) -> &str {
 }
 
 /// Returns a path without `.` and `..`. It is compared only, never opened.
-fn normalized(path: &Path) -> PathBuf {
+pub(super) fn normalized(path: &Path) -> PathBuf {
     let mut resolved = PathBuf::new();
     for component in path.components() {
         match component {
@@ -318,11 +235,38 @@ fn join(directory: &Path, below: &Path) -> Option<String> {
     path.into_os_string().into_string().ok()
 }
 
+/// Returns true if a host is granted, by a rule with or without a port.
+pub(super) fn is_granted(hosts: &HostFilter, host: &str) -> bool {
+    hosts.allows(host, TLS_PORT)
+        || HostPattern::from_str(host).is_ok_and(|named| hosts.allowed().contains(&named))
+}
+
+/// Returns the directory of a program in a home directory, with a slash at its end, or the file if it
+/// is in none. A path that does not exist is created as its slash says.
+pub(super) fn kept_path(file: &str) -> String {
+    let path = Path::new(file);
+    let length = shared_length(path) + 1;
+    let kept: PathBuf = path.components().take(length).collect();
+    let mut kept = kept.to_string_lossy().into_owned();
+    if path.components().count() > length {
+        kept.push('/');
+    }
+    kept
+}
+
+/// Returns how many components of a path are a directory in which each program has its own.
+fn shared_length(path: &Path) -> usize {
+    let shared = SHARED_DIRECTORIES
+        .iter()
+        .find(|shared| path.starts_with(shared));
+    shared.map_or(0, |shared| Path::new(shared).components().count())
+}
+
 #[cfg(test)]
 mod tests {
     use std::time::Duration;
 
-    use skills_sandbox::{CapturedOutput, EnforcementReport, PrivateHome, Termination};
+    use skills_sandbox::{CapturedOutput, EnforcementReport, Evidence, PrivateHome, Termination};
 
     use super::*;
 
@@ -370,6 +314,22 @@ mod tests {
         assert!(!is_suggested("https://example.com/evil.test", "evil.test"));
     }
 
+    /// Git fails if it cannot open this file, which exists without namespaces.
+    #[test]
+    fn the_configuration_of_git_is_suggested() {
+        let paths = paths_of_input("");
+        for (path, is_suggested) in [("/etc/gitconfig", true), ("/etc/shadow", false)] {
+            let path = path.to_owned();
+            let read = RefusedOperation::Read { path };
+            assert_eq!(
+                paths.lacks_grant(&read, &Grants::none(), &output()),
+                is_suggested
+            );
+            let refusal = Refusal::new(read, Evidence::ProgramOutput);
+            assert_eq!(paths.caution(&refusal, None).is_none(), is_suggested);
+        }
+    }
+
     #[test]
     fn a_part_of_a_passed_path_is_in_the_scratch_space() {
         let is_own = |input: &str, path: &str| {
@@ -392,7 +352,7 @@ mod tests {
         assert!(caution("/work/.git/hooks/x", Evidence::ProgramOutput).is_some());
         assert!(caution("/work/sub/.venv/bin/x", Evidence::ProgramOutput).is_some());
         assert!(caution("/work/out.txt", Evidence::ProgramOutput).is_none());
-        assert!(caution("/work/sub/.venv/bin/x", Evidence::Observed).is_none());
+        assert!(caution("/work/sub/.venv/bin/x", Evidence::Wasi).is_none());
     }
 
     #[test]
