@@ -139,3 +139,115 @@ fn begin_use(planned: &Planned) -> RunUse {
         )
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use std::path::PathBuf;
+    use std::sync::Mutex;
+    use std::time::Duration;
+
+    use skills_audit::{AuditError, AuditSink, Event};
+    use skills_discovery::{Discovery, Root, Scope};
+    use skills_library::{Library, LibraryConfig};
+    use skills_policy::PermissionManager;
+    use skills_sandbox::{
+        CapturedOutput, EnforcementReport, Job, RunFuture, RunOutput, Sandbox, Termination,
+    };
+
+    use super::*;
+    use crate::{Backends, CopyDirectories, ExecutorConfig, InputFile, Recorder, Workspace};
+
+    /// Keeps the paths of each job: the copy of the skill, and its workspace. Removes the input file.
+    #[derive(Default)]
+    struct Paths(Mutex<Vec<(PathBuf, PathBuf)>>);
+
+    impl Sandbox for Paths {
+        fn name(&self) -> &'static str {
+            "paths"
+        }
+
+        fn run(&self, job: Job) -> RunFuture<'_> {
+            let files = job.grants().files();
+            let copy = files.iter().find(|file| file.location() != file.path());
+            let workspace = files.iter().find(|file| file.location() == file.path());
+            let (copy, workspace) = (copy.unwrap().location(), workspace.unwrap().path());
+            std::fs::remove_file(workspace.join("input.txt")).unwrap();
+            let mut paths = self.0.lock().unwrap();
+            paths.push((copy.to_owned(), workspace.to_owned()));
+            let exited = Termination::Exited { code: 0 };
+            let (out, err) = (CapturedOutput::default(), CapturedOutput::default());
+            let report = EnforcementReport::new("paths");
+            let output = RunOutput::new(exited, out, err, Duration::ZERO, report);
+            Box::pin(std::future::ready(Ok(output)))
+        }
+    }
+
+    #[derive(Default)]
+    struct Digests(Mutex<Vec<Option<String>>>);
+
+    impl AuditSink for Digests {
+        fn record(&self, event: &Event) -> Result<(), AuditError> {
+            self.0.lock().unwrap().push(event.digest.clone());
+            Ok(())
+        }
+    }
+
+    /// What was checked stays: a further attempt has the same copy, and a workspace and a record of its
+    /// own.
+    #[tokio::test]
+    #[expect(
+        clippy::disallowed_methods,
+        reason = "prepares a skill and removes an input file"
+    )]
+    async fn attempts_share_what_was_checked_and_nothing_else() {
+        let directory = tempfile::tempdir().unwrap();
+        let below = |name: &str| directory.path().join(name);
+        std::fs::create_dir_all(below("skills/one/scripts")).unwrap();
+        std::fs::create_dir(below("scratch")).unwrap();
+        let document = "---\nname: one\ndescription: d\n---\n";
+        std::fs::write(below("skills/one/SKILL.md"), document).unwrap();
+        std::fs::write(below("skills/one/scripts/main.sh"), "true").unwrap();
+        let root = Root::new(below("skills"), Scope::User);
+        let library = Library::new(Discovery::new([root]), LibraryConfig::default());
+        let (sandbox, log) = (Arc::<Paths>::default(), Arc::<Digests>::default());
+        let config = ExecutorConfig {
+            backends: Arc::new(Backends {
+                native: Some(sandbox.clone()),
+                ..Backends::default()
+            }),
+            recorder: Recorder {
+                sink: Some(log.clone()),
+                ..Recorder::default()
+            },
+            directories: CopyDirectories {
+                scratch: below("scratch"),
+                memory: None,
+            },
+            ..ExecutorConfig::default()
+        };
+        let services = Services::new(library, PermissionManager::default(), config);
+        let options = ExecutionOptions {
+            workspace: Workspace::Private(vec![InputFile::new("input.txt", "text")]),
+            ..ExecutionOptions::default()
+        };
+        let context = options.context.clone();
+        let planned = Planned::of_skill(&services, "one", options, None).unwrap();
+        let checked = Arc::new(Checked::new(planned).await.unwrap());
+        for _ in 0..2 {
+            let recorder = &services.config().recorder;
+            let mut record = recorder.begin("one", &context).unwrap();
+            let result = attempt(checked.clone(), None, &mut record).await;
+            let artifacts = record.close(result).unwrap();
+            assert!(artifacts.exit_status.is_success());
+        }
+        let paths = sandbox.0.lock().unwrap();
+        let [(first_copy, first), (second_copy, second)] = &paths[..] else {
+            panic!("{paths:?}")
+        };
+        assert_eq!(first_copy, second_copy);
+        assert_ne!(first, second);
+        assert!(!first.exists() && !second.exists());
+        let digests = log.0.lock().unwrap();
+        assert!(digests.len() == 2 && digests[0].is_some() && digests[0] == digests[1]);
+    }
+}

@@ -326,6 +326,30 @@ async fn a_reader_that_comes_late_gets_all_output() {
 }
 
 #[tokio::test]
+async fn a_program_whose_output_waits_for_a_reader_ends_at_its_deadline() {
+    let mut limits = ResourceLimits::default();
+    (limits.wall_time, limits.output_limit_bytes) = (Duration::from_millis(500), u64::MAX);
+    let bounds = Bounds {
+        limits: &limits,
+        quotas: quotas(&[]),
+        cancellation: None,
+    };
+    let (events, mut receiver) = run_events();
+    let mut streams = ProgramStreams::default();
+    streams.events = Some(events);
+    let ended = supervise(shell("exec yes"), b"", &streams, &bounds);
+    let ended = ended.await.unwrap();
+    drop(streams);
+    assert_eq!(ended.termination, Termination::TimedOut { limit_ms: 500 });
+    let mut waiting = 0;
+    while let Some(RunEvent::Output { bytes, .. }) = receiver.next().await {
+        waiting += bytes.len();
+    }
+    // What waits, the piece that waited for room, and what was left in the pipe.
+    assert!(waiting <= (1 << 20) + (128 << 10) + (1 << 20), "{waiting}");
+}
+
+#[tokio::test]
 async fn a_program_whose_output_nobody_reads_is_told() {
     let mut limits = ResourceLimits::default();
     limits.wall_time = LONG;
