@@ -12,6 +12,7 @@ use crate::content::{content_digest, copy_content};
 use crate::error::{Repr, RuntimeError};
 use crate::execution_mode::ExecutionMode;
 use crate::optional_mounts::with_optional_mounts;
+use crate::options::Workspace;
 use crate::packages::RunPackages;
 use crate::plan::Planned;
 use crate::python_path;
@@ -192,11 +193,16 @@ async fn with_required_keys(
     sandbox: &Arc<dyn Sandbox>,
 ) -> Result<Request, RuntimeError> {
     let services = planned.services();
-    // The caller chose each file of a private workspace.
-    if planned.workspace().is_none() || !services.can_ask(&planned.options().context) {
+    let has_workspace = !matches!(planned.options().workspace, Workspace::None);
+    if !has_workspace || !services.can_ask(&planned.options().context) {
         return Ok(request);
     }
-    let Authorization::Granted(grants) = services.permissions().preview(&request) else {
+    let shared = match planned.options().workspace {
+        // The caller chose each file of it, and it does not exist yet.
+        Workspace::Private(_) => request.clone().without_private_workspace(),
+        _ => request.clone(),
+    };
+    let Authorization::Granted(grants) = services.permissions().preview(&shared) else {
         return Ok(request);
     };
     let sandbox = Arc::clone(sandbox);

@@ -1,6 +1,7 @@
 //! The last stage of a run: its output, its files, and what explains how it ended.
 
 use std::path::{Path, PathBuf};
+use std::time::SystemTime;
 
 use cap_std::ambient_authority;
 use cap_std::fs::Dir;
@@ -10,10 +11,11 @@ use crate::artifacts::ExecutionArtifacts;
 use crate::authorize::Authorized;
 use crate::execution_mode::ExecutionMode;
 use crate::explain::{
-    Cause, EndedRun, ProgramPaths, RuleCheck, RunExplanation, executed_files, find_outside_link,
-    foreign_owner, interpreted_type, is_own_module,
+    Cause, EndedRun, OutsideLink, ProgramPaths, RuleCheck, RunExplanation, executed_files,
+    find_outside_link, foreign_owner, interpreted_type, is_own_module,
 };
 use crate::grant_checks::{copies, used_tools};
+use crate::options::Workspace;
 use crate::packages::with_package_advice;
 use crate::plan::Planned;
 use crate::redaction::Redactor;
@@ -30,14 +32,22 @@ pub(crate) struct Finished {
     output: RunOutput,
     /// What the caller should know since before the run, one line each.
     notes: Vec<String>,
+    /// When the program was about to start.
+    started: SystemTime,
 }
 
 impl Finished {
-    pub(crate) fn new(authorized: Authorized, output: RunOutput, notes: Vec<String>) -> Self {
+    pub(crate) fn new(
+        authorized: Authorized,
+        output: RunOutput,
+        notes: Vec<String>,
+        started: SystemTime,
+    ) -> Self {
         Self {
             authorized,
             output,
             notes,
+            started,
         }
     }
 
@@ -51,7 +61,10 @@ impl Finished {
         let shown = run.workspace().map(|path| (path, &output_files));
         let executed = executed_files(executed, shown, grants, redactor);
         let (input, aliases) = (input_text(planned), run.path_aliases());
-        let ended = ended_run(run, &output, &aliases, &input);
+        let ended = EndedRun {
+            outside: outside_link(run, &output, self.started),
+            ..ended_run(run, &output, &aliases, &input)
+        };
         let mut explanation = RunExplanation::new(&ended);
         explanation.facts.extend(executed);
         explanation.cause = explanation
@@ -112,8 +125,19 @@ fn ended_run<'a>(
         script: script(planned),
         dropped_programs: run.dropped_programs(),
         declared_variables: declared.into_iter().flatten().collect(),
-        outside: workspace.and_then(|workspace| find_outside_link(output, grants, workspace)),
+        outside: None,
         foreign_owner: foreign_owner(grants),
+    }
+}
+
+/// Returns the file of a directory of the caller that explains a failure. All files of a private
+/// workspace and of a session can be those of programs.
+fn outside_link(run: &Authorized, output: &RunOutput, started: SystemTime) -> Option<OutsideLink> {
+    match &run.planned().options().workspace {
+        Workspace::Directory(workspace) => {
+            find_outside_link(output, run.grants(), workspace, started)
+        }
+        _ => None,
     }
 }
 
@@ -127,9 +151,9 @@ fn complete_cause(mut cause: Cause, run: &Authorized) -> Option<Cause> {
         if is_missing_own_module(&missing.package, planned) {
             return None;
         }
-        if let Some(directory) = directory_beside_skill(&missing.package, planned) {
+        if is_module_beside_skill(&missing.package, planned) {
             let module = std::mem::take(&mut missing.package);
-            return Some(Cause::LocalModule { module, directory });
+            return Some(Cause::LocalModule { module });
         }
     }
     // What a script starts is in its search path, not the configured interpreter.
@@ -171,18 +195,31 @@ fn is_missing_own_module(module: &str, planned: &Planned) -> bool {
     is_own_module(paths, script(planned).0, module)
 }
 
-/// Returns the directory beside the skill that has a missing module as a file. Anybody could register a
-/// package of its name.
-fn directory_beside_skill(module: &str, planned: &Planned) -> Option<PathBuf> {
+/// Returns true if a directory beside the skill has a missing module, which the script imports. Anybody
+/// could register a package of its name.
+fn is_module_beside_skill(module: &str, planned: &Planned) -> bool {
     let top = module.split('.').next().unwrap_or(module);
-    let parent = planned.skill()?.entry.directory().parent()?;
-    let has_module = |directory: &PathBuf| {
+    let is_name = top.chars().all(|c| c.is_alphanumeric() || c == '_');
+    let is_import = |line: &str| {
+        let rest = line.trim_start().strip_prefix("import ");
+        let rest = rest.or_else(|| line.trim_start().strip_prefix("from "));
+        let named = rest.and_then(|rest| rest.split(|c| c == '.' || c == ' ' || c == ',').next());
+        named == Some(top)
+    };
+    let parent = planned
+        .skill()
+        .and_then(|skill| skill.entry.directory().parent());
+    let Some(parent) = parent.filter(|_| is_name && script(planned).1.lines().any(is_import))
+    else {
+        return false;
+    };
+    let has_module = |directory: PathBuf| {
         directory.join(format!("{top}.py")).is_file()
             || directory.join(top).join("__init__.py").is_file()
     };
     let entries = Dir::open_ambient_dir(parent, ambient_authority()).and_then(|dir| dir.entries());
     let names = entries.into_iter().flatten().flatten().take(MAX_NEIGHBORS);
-    let mut neighbors = names.map(|entry| parent.join(entry.file_name()));
-    let is_name = top.chars().all(|c| c.is_alphanumeric() || c == '_');
-    is_name.then(|| neighbors.find(has_module)).flatten()
+    names
+        .map(|entry| parent.join(entry.file_name()))
+        .any(has_module)
 }

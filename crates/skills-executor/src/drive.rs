@@ -210,11 +210,10 @@ mod tests {
         let root = Root::new(below("skills"), Scope::User);
         let library = Library::new(Discovery::new([root]), LibraryConfig::default());
         let (sandbox, log) = (Arc::<Paths>::default(), Arc::<Digests>::default());
+        let mut backends = Backends::default();
+        backends.native = Some(sandbox.clone());
         let config = ExecutorConfig {
-            backends: Arc::new(Backends {
-                native: Some(sandbox.clone()),
-                ..Backends::default()
-            }),
+            backends: Arc::new(backends),
             recorder: Recorder {
                 sink: Some(log.clone()),
                 ..Recorder::default()

@@ -189,11 +189,6 @@ impl Planned {
         self.command_digest.as_deref()
     }
 
-    /// Returns the workspace, unless there is none or each attempt creates its own.
-    pub(crate) fn workspace(&self) -> Option<&Path> {
-        known_workspace(&self.options.workspace)
-    }
-
     /// Returns true if the program runs with the programs and paths of this host. False in a
     /// container, also if there is no backend for it, so that the run fails with that reason.
     pub(crate) fn uses_programs_of_host(&self) -> bool {

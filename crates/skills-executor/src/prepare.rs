@@ -1,6 +1,8 @@
 //! The fourth stage of a run: everything that the program needs is in place, and still what was
 //! authorized.
 
+use std::time::SystemTime;
+
 use skills_audit::ContentHash;
 use skills_policy::Grants;
 use skills_sandbox::{EventSender, Job, RunEvent};
@@ -99,6 +101,7 @@ impl Ready {
         };
         notes.iter().cloned().map(RunEvent::Notice).for_each(send);
         send(RunEvent::Started);
+        let started = SystemTime::now();
         let output = authorized.checked().sandbox().run(job).await?;
         send(RunEvent::Finished(output.termination.clone()));
         let input = streams.input_hash();
@@ -106,7 +109,7 @@ impl Ready {
         record.record_connections(&output);
         drop(created);
         drop(permit);
-        Ok(Finished::new(authorized, output, notes))
+        Ok(Finished::new(authorized, output, notes, started))
     }
 }
 

@@ -15,7 +15,9 @@ impl ExecutionArtifacts {
         if redactor.is_empty() {
             return;
         }
-        redact_status(&mut self.exit_status, redactor);
+        if let ExecutionStatus::Failed { termination } = &mut self.exit_status {
+            redact_termination(termination, redactor);
+        }
         redactor.redact_all(&mut self.notes);
         redactor.redact_all(&mut self.output_files.omitted);
         for file in &mut self.output_files.files {
@@ -28,18 +30,14 @@ impl ExecutionArtifacts {
     }
 }
 
-/// Messages of traps and panics can quote data of the program.
-fn redact_status(status: &mut ExecutionStatus, redactor: &Redactor) {
-    match status {
-        ExecutionStatus::Failed {
-            termination: Termination::Trapped { reason, frames },
-        } => {
+/// Redacts messages of traps and panics, which can quote data of the program.
+pub(crate) fn redact_termination(termination: &mut Termination, redactor: &Redactor) {
+    match termination {
+        Termination::Trapped { reason, frames } => {
             redact(reason, redactor);
             redactor.redact_all(frames);
         }
-        ExecutionStatus::Failed {
-            termination: Termination::HostPanic { message },
-        } => redact(message, redactor),
+        Termination::HostPanic { message } => redact(message, redactor),
         _ => {}
     }
 }

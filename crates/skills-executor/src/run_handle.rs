@@ -6,20 +6,24 @@ use std::time::Duration;
 
 use skills_sandbox::{
     CancellationToken, EventReceiver, EventSender, OutputStream, RunEvent, Termination, run_events,
+    wait_cancelled,
 };
 use tokio::task::JoinHandle;
 
 use crate::artifacts::ExecutionArtifacts;
 use crate::drive::run_skill;
-use crate::error::RuntimeError;
+use crate::error::{Repr, RuntimeError};
 use crate::options::ExecutionOptions;
+use crate::redacted_texts::redact_termination;
 use crate::redaction::{RedactedStream, Redactor};
 use crate::services::Services;
 
-/// A run that [`Executor::start`](super::Executor::start) started. Dropping it kills the program.
+/// A run that [`Executor::start`](super::Executor::start) started. Dropping it kills the program, as
+/// soon as the runtime goes on.
 ///
 /// Its output is complete, in contrast to that of the [result](ExecutionArtifacts), and comes while the
-/// program runs. If it is not read, the program waits once 1 MiB is waiting, until its deadline.
+/// program runs. If it is not read, the program waits once 1 MiB is waiting, until its deadline. Programs
+/// in containers and WebAssembly do not wait: more than 64 MiB that nobody reads exceed their output limit.
 #[must_use]
 pub struct RunHandle {
     events: EventReceiver,
@@ -36,11 +40,19 @@ impl RunHandle {
             sender,
             redactor: Arc::clone(&redactor),
         };
-        let cancellation = options.context.cancellation.get_or_insert_default().clone();
-        let result =
-            tokio::spawn(
-                async move { run_skill(&services, &name, options, None, Some(sender)).await },
-            );
+        // Its own one: that of the caller can be that of other runs.
+        let cancellation = CancellationToken::new();
+        let of_caller = options.context.cancellation.replace(cancellation.clone());
+        let of_run = cancellation.clone();
+        let result = tokio::spawn(async move {
+            let run = run_skill(&services, &name, options, None, Some(sender));
+            let mut run = std::pin::pin!(run);
+            tokio::select! {
+                result = &mut run => return result,
+                () = forward(of_caller, of_run) => {}
+            }
+            run.await
+        });
         Self {
             events,
             result,
@@ -48,6 +60,7 @@ impl RunHandle {
                 redactor,
                 streams: None,
                 ready: VecDeque::new(),
+                closed: [false; 2],
             },
             cancellation,
         }
@@ -68,7 +81,8 @@ impl RunHandle {
 
     /// Closes an output stream of the program, as the reader of a pipe does. The program is told so by
     /// its next write.
-    pub fn close_output(&self, stream: OutputStream) {
+    pub fn close_output(&mut self, stream: OutputStream) {
+        self.redaction.closed[stream as usize] = true;
         self.events.close(stream);
     }
 
@@ -78,7 +92,8 @@ impl RunHandle {
         self.cancellation.cancel_after(grace);
     }
 
-    /// Waits for the end of the run. Events that were not received are dropped.
+    /// Waits for the end of the run. Events that were not received are dropped. Dropping the future ends
+    /// the run.
     ///
     /// # Errors
     /// Same as [`Executor::execute`](super::Executor::execute).
@@ -89,7 +104,8 @@ impl RunHandle {
         while self.events.next().await.is_some() {}
         match (&mut self.result).await {
             Ok(result) => result,
-            // It is only aborted on drop.
+            // The runtime was shut down.
+            Err(error) if error.is_cancelled() => Err(Repr::Cancelled.into()),
             Err(error) => std::panic::resume_unwind(error.into_panic()),
         }
     }
@@ -98,6 +114,18 @@ impl RunHandle {
 impl Drop for RunHandle {
     fn drop(&mut self) {
         self.result.abort();
+    }
+}
+
+/// Cancels a run when its caller does. Ends when nothing is left to forward.
+async fn forward(of_caller: Option<CancellationToken>, of_run: CancellationToken) {
+    wait_cancelled(of_caller.as_ref()).await;
+    if let Some(of_caller) = of_caller {
+        of_run.cancel_after(of_caller.grace());
+        while !of_caller.grace().is_zero() {
+            of_caller.grace_shortened().await;
+            of_run.cancel_after(of_caller.grace());
+        }
     }
 }
 
@@ -123,6 +151,8 @@ struct Redaction {
     /// Standard output and standard error.
     streams: Option<[RedactedStream; 2]>,
     ready: VecDeque<RunEvent>,
+    /// The streams that the caller closed, which can end anywhere.
+    closed: [bool; 2],
 }
 
 impl Redaction {
@@ -140,8 +170,10 @@ impl Redaction {
                 let text = redactor.redact_text(&text);
                 self.ready.push_back(RunEvent::Notice(text));
             }
-            RunEvent::Finished(termination) => {
+            RunEvent::Finished(mut termination) => {
                 self.finish(&termination);
+                // Traps and panics can quote data of the program.
+                redact_termination(&mut termination, &redactor);
                 self.ready.push_back(RunEvent::Finished(termination));
             }
             event => self.ready.push_back(event),
@@ -151,7 +183,7 @@ impl Redaction {
     /// Adds what was kept back.
     fn finish(&mut self, termination: &Termination) {
         // A program that was stopped may have been about to write the rest of a secret.
-        let is_complete = matches!(termination, Termination::Exited { .. });
+        let has_exited = matches!(termination, Termination::Exited { .. });
         for (pending, stream) in self
             .streams
             .take()
@@ -159,7 +191,7 @@ impl Redaction {
             .flatten()
             .zip([OutputStream::Stdout, OutputStream::Stderr])
         {
-            let written = pending.end(is_complete);
+            let written = pending.end(has_exited && !self.closed[stream as usize]);
             self.push_output(stream, written);
         }
     }

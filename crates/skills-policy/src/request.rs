@@ -224,6 +224,12 @@ impl Request {
         self
     }
 
+    /// Removes the private workspace, for checks of everything else.
+    pub fn without_private_workspace(mut self) -> Self {
+        self.private_directory = None;
+        self
+    }
+
     /// Requests to read a file or directory, for the caller. Denied if the skill has
     /// `allowed-tools` and none of them reads. The path is canonical.
     pub fn read(mut self, path: impl Into<PathBuf>) -> Self {

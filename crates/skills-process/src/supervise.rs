@@ -184,10 +184,13 @@ async fn wait_stopped(
         return;
     };
     // The group still exists: its leader was not reaped.
-    if killpg(Pid::from_raw(group), Signal::SIGTERM).is_ok() {
-        has_signaled.store(true, Ordering::Relaxed);
-        let _ = timeout(cancellation.grace(), cancellation.cancelled_at_once()).await;
+    if killpg(Pid::from_raw(group), Signal::SIGTERM).is_err() {
+        return;
     }
+    has_signaled.store(true, Ordering::Relaxed);
+    let is_shortened =
+        || async { timeout(cancellation.grace(), cancellation.grace_shortened()).await };
+    while is_shortened().await.is_ok() {}
 }
 
 /// Measures the quotas once more if the program exited by itself.

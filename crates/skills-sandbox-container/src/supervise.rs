@@ -197,7 +197,7 @@ async fn read_to_end(
             biased;
             chunk = output.next() => match chunk {
                 Some(Ok(chunk)) => {
-                    if captured.push(chunk, limits).await {
+                    if captured.push(chunk, limits) {
                         return StopReason::OutputLimit;
                     }
                 }
@@ -230,10 +230,9 @@ async fn wait_exited(client: &Docker, id: &str, first_interval: Duration) -> Sto
 
 /// Reads what is left of the output.
 async fn drain(output: &mut Output, captured: &mut Captured, limits: &ResourceLimits) {
-    captured.events.iter().for_each(EventSender::end_waiting);
     let rest = async {
         while let Some(Ok(chunk)) = output.next().await {
-            captured.push(chunk, limits).await;
+            captured.push(chunk, limits);
         }
     };
     let _ = timeout(DRAIN_TIMEOUT, rest).await;
@@ -250,7 +249,7 @@ struct Captured {
 impl Captured {
     /// Adds a chunk, and returns true if a stream exceeds its limit. The program of a container that
     /// nobody listens to goes on: the engine holds its pipes.
-    async fn push(&mut self, chunk: LogOutput, limits: &ResourceLimits) -> bool {
+    fn push(&mut self, chunk: LogOutput, limits: &ResourceLimits) -> bool {
         let (captured, stream) = match chunk {
             LogOutput::StdErr { .. } => (&mut self.stderr, OutputStream::Stderr),
             _ => (&mut self.stdout, OutputStream::Stdout),
@@ -258,10 +257,10 @@ impl Captured {
         let chunk = chunk.into_bytes();
         captured.push(&chunk, limits.captured_bytes);
         let is_exceeded = captured.total_bytes() > limits.output_limit_bytes;
-        if let Some(events) = &self.events {
-            let _ = events.output(stream, chunk).await;
-        }
-        is_exceeded
+        // Not awaited: whether the program ended must be seen meanwhile.
+        let sent = self.events.as_ref();
+        let sent = sent.map(|events| events.output_now(stream, chunk));
+        is_exceeded || matches!(sent, Some(Ok(false)))
     }
 }
 

@@ -4,7 +4,7 @@
 //! orphans become its children. So the program of a run is its child, and the first process does
 //! nothing but reap children until that one has ended, and pass on `SIGTERM`: the program leads a
 //! session of its own, and its processes can lead others, which a signal to the process group of the run
-//! does not reach. A program that sends the signal itself reaches what it could reach anyway.
+//! does not reach. One that the program sends itself has no effect, as before the handler.
 //!
 //! It is a program of its own, and not a function of this library, since a child shares the memory of
 //! the host process until it executes another program. The code is position independent, uses no
@@ -33,10 +33,10 @@ std::arch::global_asm!(
     "mov edi, 4",
     "xor esi, esi",
     "syscall",
-    "push 0", // rt_sigaction(SIGTERM, {5, SA_RESTORER | SA_RESTART, 6, 0}, 0, 8)
+    "push 0", // rt_sigaction(SIGTERM, {5, SA_RESTORER | SA_RESTART | SA_SIGINFO, 6, 0}, 0, 8)
     "lea rax, [rip + 6f]",
     "push rax",
-    "mov eax, 0x14000000",
+    "mov eax, 0x14000004",
     "push rax",
     "lea rax, [rip + 5f]",
     "push rax",
@@ -85,10 +85,13 @@ std::arch::global_asm!(
     "mov eax, 231",
     "syscall",
     "5:",
+    "cmp dword ptr [rsi + 16], 0", // si_pid: 0 for senders outside of the namespace
+    "jne 7f",
     "mov eax, 62", // kill(-1, SIGTERM), which spares the sender
     "mov rdi, -1",
     "mov esi, 15",
     "syscall",
+    "7:",
     "ret",
     "6:",
     "mov eax, 15", // rt_sigreturn()
@@ -105,9 +108,10 @@ std::arch::global_asm!(
     "mov x0, #4",
     "mov x1, #0",
     "svc #0",
-    "sub sp, sp, #32", // rt_sigaction(SIGTERM, {5, SA_RESTART, 0, 0}, 0, 8)
+    "sub sp, sp, #32", // rt_sigaction(SIGTERM, {5, SA_RESTART | SA_SIGINFO, 0, 0}, 0, 8)
     "adr x0, 5f",
-    "mov x1, #0x10000000",
+    "mov x1, #4",
+    "movk x1, #0x1000, lsl #16",
     "stp x0, x1, [sp]",
     "stp xzr, xzr, [sp, #16]",
     "mov x8, #134",
@@ -157,10 +161,13 @@ std::arch::global_asm!(
     "mov x8, #94",
     "svc #0",
     "5:",
+    "ldr w2, [x1, #16]", // si_pid: 0 for senders outside of the namespace
+    "cbnz w2, 7f",
     "mov x8, #129", // kill(-1, SIGTERM), which spares the sender
     "mov x0, #-1",
     "mov x1, #15",
     "svc #0",
+    "7:",
     "ret",
     "skills_init_end:",
     ".popsection",

@@ -53,12 +53,15 @@ impl OutputSink {
             // The program is being stopped.
             return Err(StopReason::OutputLimit);
         }
-        // Not awaited: the output limit of the run is the bound.
-        if let Some((stream, events)) = &self.events {
-            let _ = events.output_now(*stream, Bytes::copy_from_slice(bytes));
-        }
+        // Not awaited: WebAssembly cannot wait here.
+        let sent = self
+            .events
+            .as_ref()
+            .map(|(stream, events)| events.output_now(*stream, Bytes::copy_from_slice(bytes)));
         captured.push(bytes, self.keep_bytes);
-        if captured.total_bytes() <= self.output_limit_bytes {
+        // A reader that went away is not the fault of the program.
+        let is_kept = !matches!(sent, Some(Ok(false)));
+        if is_kept && captured.total_bytes() <= self.output_limit_bytes {
             return Ok(());
         }
         // A WASI 0.3 program could continue after the error.

@@ -4,7 +4,7 @@ use std::future::Future;
 use std::pin::Pin;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll, Waker};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// Stops runs from another task. Clones share one state; a cancelled token stays cancelled.
 ///
@@ -27,20 +27,10 @@ pub struct CancellationToken(Arc<Mutex<State>>);
 #[derive(Debug, Default)]
 struct State {
     is_cancelled: bool,
-    /// How long programs may go on after they were asked to end.
-    grace: Duration,
+    /// When programs are stopped that were asked to end; at once by default.
+    deadline: Option<Instant>,
     next_id: u64,
     wakers: Vec<(u64, Waker)>,
-}
-
-impl State {
-    fn is_cancelled(&self) -> bool {
-        self.is_cancelled
-    }
-
-    fn is_cancelled_at_once(&self) -> bool {
-        self.is_cancelled && self.grace.is_zero()
-    }
 }
 
 impl CancellationToken {
@@ -60,14 +50,16 @@ impl CancellationToken {
     /// are signals, and stops them once `grace` has passed. Programs in containers and WebAssembly
     /// are stopped at once. Another call can only shorten the grace.
     pub fn cancel_after(&self, grace: Duration) {
+        let deadline = (!grace.is_zero())
+            .then(|| Instant::now().checked_add(grace))
+            .flatten();
         let mut state = self.lock_state();
-        let known = if state.is_cancelled {
-            state.grace
+        state.deadline = if state.is_cancelled {
+            state.deadline.min(deadline)
         } else {
-            Duration::MAX
+            deadline
         };
         state.is_cancelled = true;
-        state.grace = grace.min(known);
         let waiting = std::mem::take(&mut state.wakers);
         // A woken task may lock the state at once, so the lock is released first.
         drop(state);
@@ -80,24 +72,30 @@ impl CancellationToken {
         self.lock_state().is_cancelled
     }
 
-    /// Returns how long programs may go on after they were asked to end; zero before the token is
+    /// Returns how long programs may still go on after they were asked to end; zero before the token is
     /// cancelled.
     #[must_use]
     pub fn grace(&self) -> Duration {
-        self.lock_state().grace
+        let deadline = self.lock_state().deadline;
+        deadline.map_or(Duration::ZERO, |deadline| {
+            deadline.saturating_duration_since(Instant::now())
+        })
     }
 
     /// Waits until the token is cancelled, which may never happen. Cancel safe.
     pub async fn cancelled(&self) {
-        self.wait(State::is_cancelled).await;
+        self.wait(|state| state.is_cancelled).await;
     }
 
-    /// Waits until the token is cancelled without a grace, which may never happen. Cancel safe.
-    pub async fn cancelled_at_once(&self) {
-        self.wait(State::is_cancelled_at_once).await;
+    /// Waits until the token is cancelled with a shorter grace than is left now, which may never happen.
+    /// Cancel safe.
+    pub async fn grace_shortened(&self) {
+        let known = self.lock_state().deadline;
+        self.wait(|state| state.is_cancelled && state.deadline < known)
+            .await;
     }
 
-    async fn wait(&self, is_over: fn(&State) -> bool) {
+    async fn wait(&self, is_over: impl Fn(&State) -> bool + Unpin) {
         WaitForCancellation {
             cancellation: self,
             is_over,
@@ -120,13 +118,13 @@ pub async fn wait_cancelled(token: Option<&CancellationToken>) {
 }
 
 /// A registered waiter; dropping it unregisters it.
-struct WaitForCancellation<'a> {
+struct WaitForCancellation<'a, F> {
     cancellation: &'a CancellationToken,
-    is_over: fn(&State) -> bool,
+    is_over: F,
     id: Option<u64>,
 }
 
-impl Future for WaitForCancellation<'_> {
+impl<F: Fn(&State) -> bool + Unpin> Future for WaitForCancellation<'_, F> {
     type Output = ();
 
     // The flag is read and the waker stored under one lock, so that no cancellation is lost in
@@ -151,7 +149,7 @@ impl Future for WaitForCancellation<'_> {
     }
 }
 
-impl Drop for WaitForCancellation<'_> {
+impl<F> Drop for WaitForCancellation<'_, F> {
     fn drop(&mut self) {
         // A token can outlive many runs, so their wakers must not remain in it.
         if let Some(number) = self.id {
@@ -185,18 +183,27 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_second_cancellation_ends_the_grace() {
+    async fn a_further_cancellation_can_only_shorten_the_grace() {
+        let seconds = Duration::from_secs;
         let cancellation = CancellationToken::new();
-        let of_run = cancellation.clone();
-        let at_once = tokio::spawn(async move { of_run.cancelled_at_once().await });
-        cancellation.cancel_after(Duration::from_secs(60));
+        assert_eq!(cancellation.grace(), Duration::ZERO);
+        cancellation.cancel_after(seconds(60));
         cancellation.cancelled().await;
+        let of_run = cancellation.clone();
+        let shortened = tokio::spawn(async move { of_run.grace_shortened().await });
         tokio::task::yield_now().await;
-        assert!(!at_once.is_finished());
-        cancellation.cancel_after(Duration::from_secs(90));
-        assert_eq!(cancellation.grace(), Duration::from_secs(60));
+        cancellation.cancel_after(seconds(90));
+        tokio::task::yield_now().await;
+        assert!(!shortened.is_finished() && cancellation.grace() > seconds(50));
+        cancellation.cancel_after(seconds(30));
+        shortened.await.unwrap();
+        assert!(cancellation.grace() <= seconds(30));
+        let of_run = cancellation.clone();
+        let shortened = tokio::spawn(async move { of_run.grace_shortened().await });
+        tokio::task::yield_now().await;
         cancellation.cancel();
-        at_once.await.unwrap();
+        shortened.await.unwrap();
+        assert_eq!(cancellation.grace(), Duration::ZERO);
     }
 
     #[tokio::test]

@@ -2,7 +2,7 @@
 
 use std::fmt;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 use bytes::Bytes;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc};
@@ -13,7 +13,9 @@ use crate::Termination;
 const MAX_WAITING_BYTES: usize = 1 << 20;
 
 /// More bytes than the pipes of a program that has ended can contain.
-const AMPLE_ROOM: usize = 1 << 30;
+const AMPLE_ROOM: usize = 1 << 28;
+/// The most bytes of output that wait of programs that cannot wait: 64 MiB.
+const MAX_UNBOUNDED_BYTES: usize = 64 << 20;
 
 /// An output stream of a program.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize)]
@@ -25,7 +27,7 @@ pub enum OutputStream {
     Stderr,
 }
 
-/// Something that a run reports while it goes on.
+/// Something that a run reports before it ends.
 ///
 /// Bytes come in the order in which they were read. Two streams of a program are two pipes, so a
 /// program that writes to both in quick succession can be seen in another order.
@@ -38,7 +40,7 @@ pub enum RunEvent {
     Output {
         /// The stream that it wrote to.
         stream: OutputStream,
-        /// What it wrote, at most 64 KiB.
+        /// What it wrote.
         bytes: Bytes,
     },
     /// Something that the caller should know, as one line.
@@ -57,6 +59,8 @@ pub struct EventSender {
 /// What the sender and the receiver share.
 struct Shared {
     room: Arc<Semaphore>,
+    /// The bytes of output that were sent without room and not received yet.
+    unbounded_bytes: AtomicUsize,
     /// The streams that the receiver closed.
     closed: [AtomicBool; 2],
 }
@@ -71,7 +75,21 @@ pub struct EventReceiver {
 }
 
 /// An event, with the room that it takes until it is received.
-struct SentEvent(RunEvent, Option<OwnedSemaphorePermit>);
+struct SentEvent(RunEvent, Option<Room>);
+
+/// The room of output that was not received yet.
+enum Room {
+    Permit(#[expect(dead_code, reason = "given back on drop")] OwnedSemaphorePermit),
+    Unbounded(Arc<Shared>, usize),
+}
+
+impl Drop for Room {
+    fn drop(&mut self) {
+        if let Self::Unbounded(shared, bytes) = self {
+            shared.unbounded_bytes.fetch_sub(*bytes, Ordering::Relaxed);
+        }
+    }
+}
 
 /// Nobody receives the events of a run any more.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
@@ -84,6 +102,7 @@ pub fn run_events() -> (EventSender, EventReceiver) {
     let (sender, receiver) = mpsc::unbounded_channel();
     let shared = Arc::new(Shared {
         room: Arc::new(Semaphore::new(MAX_WAITING_BYTES)),
+        unbounded_bytes: AtomicUsize::new(0),
         closed: Default::default(),
     });
     let of_sender = EventSender {
@@ -110,16 +129,24 @@ impl EventSender {
         let room = room.acquire_many_owned(wanted).await;
         let room = room.map_err(|_| EventsClosed)?;
         self.check_open(stream)?;
-        self.push(RunEvent::Output { stream, bytes }, Some(room))
+        self.push(RunEvent::Output { stream, bytes }, Some(Room::Permit(room)))
     }
 
-    /// Sends output without waiting, for programs that have another bound.
+    /// Sends output without waiting, for programs that cannot wait. Returns false if more than 64 MiB
+    /// wait to be received: the run exceeds its output limit then.
     ///
     /// # Errors
     /// Fails if the receiver was dropped, or closed this stream.
-    pub fn output_now(&self, stream: OutputStream, bytes: Bytes) -> Result<(), EventsClosed> {
+    pub fn output_now(&self, stream: OutputStream, bytes: Bytes) -> Result<bool, EventsClosed> {
         self.check_open(stream)?;
-        self.push(RunEvent::Output { stream, bytes }, None)
+        let waiting = &self.shared.unbounded_bytes;
+        let is_kept = waiting.load(Ordering::Relaxed) <= MAX_UNBOUNDED_BYTES;
+        if is_kept {
+            waiting.fetch_add(bytes.len(), Ordering::Relaxed);
+            let room = Room::Unbounded(Arc::clone(&self.shared), bytes.len());
+            self.push(RunEvent::Output { stream, bytes }, Some(room))?;
+        }
+        Ok(is_kept)
     }
 
     /// Makes room for all output of a program that has ended: what is left in its pipes is bounded, and
@@ -141,11 +168,7 @@ impl EventSender {
         if is_closed { Err(EventsClosed) } else { Ok(()) }
     }
 
-    fn push(
-        &self,
-        event: RunEvent,
-        room: Option<OwnedSemaphorePermit>,
-    ) -> Result<(), EventsClosed> {
+    fn push(&self, event: RunEvent, room: Option<Room>) -> Result<(), EventsClosed> {
         let sent = self.events.send(SentEvent(event, room));
         sent.map_err(|_| EventsClosed)
     }

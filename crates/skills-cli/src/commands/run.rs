@@ -116,7 +116,6 @@ impl Run {
             }
         }
         let input = self.connect_input(&mut options);
-        let live = connect_output(&mut options, output)?;
         // Creates the output directory first, so that a failure shows before the run.
         let output_dir = self.output.as_deref().map(create_output_dir).transpose()?;
         options.context = self
@@ -126,6 +125,7 @@ impl Run {
             .fold(options.context, CallContext::approver);
         let cancellation = CancellationToken::new();
         options.context = options.context.cancellation(cancellation.clone());
+        let live = connect_output(&mut options, &cancellation, output)?;
         let hooks = self.hooks(&runtime, &name, &options, context)?;
         #[cfg(all(feature = "packages", unix))]
         let _progress = {
@@ -133,15 +133,11 @@ impl Run {
             options.context = call;
             progress
         };
-        let run = hooks::run(&runtime, &name, options, hooks, live.as_ref());
+        let run = hooks::run(&runtime, &name, options, hooks, live);
         let Cancellable {
             output: result,
             is_interrupted,
         } = signals::run_until_cancelled(&cancellation, run)?;
-        if let Some(live) = live {
-            live.finish()
-                .context("cannot print all output of the program")?;
-        }
         let result = result.transpose();
         // Output is printed even if the audit record could not be written.
         if let Err(error) = &result
@@ -166,6 +162,7 @@ impl Run {
             Some(HookedRun::Ran {
                 artifacts,
                 objection,
+                printed,
             }) => {
                 let exit = self.save_and_report(
                     &artifacts,
@@ -173,6 +170,8 @@ impl Run {
                     output_dir.as_deref(),
                     context,
                 )?;
+                // Last: files and explanations are not lost with a full disk.
+                printed.context("cannot print all output of the program")?;
                 if is_interrupted {
                     return Ok(Exit::Interrupted);
                 }
@@ -444,6 +443,7 @@ fn read_input_file(path: &Path) -> anyhow::Result<InputFile> {
 /// Returns what prints the output of the program while it runs; `None` if a document contains it.
 fn connect_output(
     options: &mut ExecutionOptions,
+    cancellation: &CancellationToken,
     output: Output,
 ) -> anyhow::Result<Option<LiveOutput>> {
     if output.is_json() {
@@ -452,5 +452,5 @@ fn connect_output(
         return Ok(None);
     }
     options.output_limit_bytes = Some(u64::MAX);
-    Ok(Some(LiveOutput::start()?))
+    Ok(Some(LiveOutput::start(cancellation.clone())?))
 }

@@ -504,8 +504,7 @@ fn a_module_beside_the_skill_is_not_a_package() {
     fixture.file("skills/shared/teamlib.py", "");
     let text = explanation(&run(&fixture, &[]));
     insta::assert_snapshot!(text, @"
-    note: `teamlib` is not a package: it is a module in `PLACE/skills/shared`, beside the skill, which is not visible to this run
-    help: allow it with `--allow read:PLACE/skills/shared`
+    note: `teamlib` is a module of a directory beside the skill, which is not visible to this run; a package of that name is another one
     ");
     let rule = format!("read:{}/skills/shared", fixture.path().display());
     assert_eq!(run(&fixture, &["--allow", &rule]).code, 0);
@@ -730,6 +729,57 @@ fn a_forged_pointer_leads_to_no_rule() {
     let home = fixture.path().join("home/secret/.git");
     fixture.file("work/.git", &format!("gitdir: {}\n", home.display()));
     assert_eq!(explain(), "");
+
+    // A repository in the workspace itself, whose parent would be suggested.
+    fixture
+        .file("home/src/worktrees/.git", "gitdir: .\n")
+        .file("home/src/worktrees/gitdir", ".git\n")
+        .file("home/src/HEAD", "")
+        .file("home/src/objects/x", "");
+    let inside = fixture
+        .path()
+        .join("home/src/worktrees")
+        .display()
+        .to_string();
+    assert_eq!(explanation(&run(&fixture, &["--workspace", &inside])), "");
+
+    // The file of another worktree, by a symlink.
+    let file = fixture.path().join("linked/.git");
+    let repository = fixture.path().join("main/.git/worktrees/linked");
+    fixture
+        .file(
+            "linked/.git",
+            &format!("gitdir: {}\n", repository.display()),
+        )
+        .file(
+            "main/.git/worktrees/linked/gitdir",
+            &format!("{}\n", file.display()),
+        )
+        .file("main/.git/HEAD", "")
+        .file("main/.git/objects/x", "");
+    fs::remove_file(fixture.path().join("work/.git")).unwrap();
+    std::os::unix::fs::symlink(&file, fixture.path().join("work/.git")).unwrap();
+    assert_eq!(explain(), "");
+}
+
+/// A program that makes a link and fails over it would otherwise choose what its user allows.
+#[test]
+fn a_link_that_the_run_made_leads_to_no_rule() {
+    need_sandbox!();
+    let fixture = skill("main.py", "");
+    let secret = fixture.path().join("home/secret").display().to_string();
+    let text = format!(
+        "import os, sys\nos.makedirs('node_modules', exist_ok=True)\nos.symlink({secret:?}, 'node_modules/x')\nsys.exit(\"Error: Cannot find module 'x'\")\n"
+    );
+    fixture
+        .file("skills/one/scripts/main.py", &text)
+        .file("home/secret/package.json", "{}");
+    let work = fixture.path().join("work").display().to_string();
+    let options = ["--workspace", &work, "--allow", "write"];
+    let text = explanation(&run(&fixture, &options));
+    assert!(!text.contains("secret"), "{text}");
+    // The link is of an earlier run then.
+    assert!(fixture.path().join("work/node_modules/x").is_symlink());
 }
 
 #[test]

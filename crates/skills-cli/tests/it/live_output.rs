@@ -94,9 +94,10 @@ fn an_interrupted_program_can_clean_up() {
     stdout.read_line(&mut line).unwrap();
     assert_eq!(line, "ready\n");
     let pid = i32::try_from(child.id()).unwrap();
+    // A shell in the background makes its children ignore SIGINT.
     nix::sys::signal::kill(
         nix::unistd::Pid::from_raw(pid),
-        nix::sys::signal::Signal::SIGINT,
+        nix::sys::signal::Signal::SIGTERM,
     )
     .unwrap();
     assert_eq!(text(stdout), "cleaned\n");

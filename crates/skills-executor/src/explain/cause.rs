@@ -73,12 +73,11 @@ const FILE_SIZE_SIGNAL: i32 = 25;
 pub enum Cause {
     /// The interpreter does not have a package.
     MissingPackage(Box<MissingPackage>),
-    /// The program imports a module that is a file beside the skill, which the run cannot read.
+    /// The program imports a module that a directory beside the skill has. Which one is not said: the
+    /// program may have named it to learn that.
     LocalModule {
         /// The module, as the program wrote it.
         module: String,
-        /// The directory with the module, absolute.
-        directory: PathBuf,
     },
     /// A variable of the environment is not passed to the run.
     WithheldVariable(WithheldVariable),
@@ -195,9 +194,8 @@ impl Cause {
                 let problem = missing.declared.as_ref()?.problems.first()?;
                 format!("the skill declares packages that cannot be installed: {problem}")
             }
-            Self::LocalModule { module, directory } => format!(
-                "`{module}` is not a package: it is a module in `{}`, beside the skill, which is not visible to this run",
-                directory.display()
+            Self::LocalModule { module } => format!(
+                "`{module}` is a module of a directory beside the skill, which is not visible to this run; a package of that name is another one"
             ),
             Self::WithheldVariable(WithheldVariable { name, .. }) => {
                 format!("the variable `{name}` is not passed to this run")
@@ -257,11 +255,8 @@ impl Cause {
                     .chain(&mut missing.acceptable);
                 redactor.redact_all(names.chain([&mut missing.package]));
             }
-            Self::LocalModule { module, directory } => {
-                redactor.redact_all([module]);
-                redact_path(directory, redactor);
-            }
-            Self::MissingProgram { program: text }
+            Self::LocalModule { module: text }
+            | Self::MissingProgram { program: text }
             | Self::WindowsLineEnds { script: text }
             | Self::WithheldVariable(WithheldVariable { name: text, .. }) => {
                 redactor.redact_all([text]);
@@ -269,6 +264,9 @@ impl Cause {
             Self::LeadsOutside(link) => {
                 redact_path(&mut link.file, redactor);
                 redact_path(&mut link.target, redactor);
+                for path in &mut link.written {
+                    redact_path(path, redactor);
+                }
             }
             Self::ForeignOwner(owner) => redact_path(&mut owner.path, redactor),
             Self::OutOfMemory { .. } | Self::LimitReached { .. } => {}

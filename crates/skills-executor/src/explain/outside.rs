@@ -1,16 +1,20 @@
 //! Granted files that lead to paths that are not granted.
 //!
 //! Tools follow such files as a matter of course, and then report a missing repository, interpreter or
-//! package. Who writes into the workspace can write such a file, too: a path is reported only if what
-//! it leads to has the form that it should have, and a repository names its worktree in return.
+//! package. A program can write such a file, too, to make its user allow what it leads to. So only files
+//! count that existed before the run and did not change since, in a directory that the caller chose, and
+//! what they lead to must have the form that it should have: a repository names its worktree in return,
+//! in a place that the run cannot write.
 
 use std::fmt;
+use std::fs::Metadata;
 use std::path::{Path, PathBuf};
+use std::time::{Duration, SystemTime};
 
 use cap_std::ambient_authority;
 use cap_std::fs::Dir;
 use serde::Serialize;
-use skills_policy::{Access, Grants};
+use skills_policy::{Access, FileGrant, Grants};
 use skills_sandbox::{RunOutput, ScriptType};
 use skills_store::trusted_file;
 
@@ -19,10 +23,14 @@ use super::printed::{end_of, is_permission_denied, missing_package, read_only_ma
 
 /// The longest file that is read, in bytes.
 const MAX_BYTES: u64 = 16 << 10;
-/// The most files of a directory that are read.
-const MAX_FILES: usize = 64;
+/// The most entries of a directory that are looked at.
+const MAX_ENTRIES: usize = 4_096;
+/// The most path files that are read, and paths in each.
+const MAX_PATHS: usize = 16;
 /// The usual names of Python environments in a workspace.
 const ENVIRONMENTS: [&str; 3] = [".venv", "venv", "env"];
+/// The file of an environment that names the Python that it is based on.
+const CONFIGURATION: &str = "pyvenv.cfg";
 
 /// A granted file or link that leads to a path that is not granted.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -86,15 +94,25 @@ pub(crate) fn find_outside_link(
     output: &RunOutput,
     grants: &Grants,
     workspace: &Path,
+    started: SystemTime,
 ) -> Option<OutsideLink> {
     if output.termination.is_success() {
         return None;
     }
     let text = [&output.stderr, &output.stdout].map(end_of).join("\n");
-    let mut link = git_link(workspace, &text)
-        .or_else(|| environment_link(workspace, &text))
-        .or_else(|| path_file(workspace, &text))
-        .or_else(|| package_link(workspace, &text))?;
+    let old = OldFiles { workspace, started };
+    let links = [
+        git_link(&old, grants, &text),
+        environment_link(&old, &text),
+        path_file(&old, &text),
+        package_link(&old, &text),
+    ];
+    let mut links = links.into_iter().flatten();
+    links.find_map(|link| needed(link, grants, &text))
+}
+
+/// Returns a link if the program did not get what it leads to.
+fn needed(mut link: OutsideLink, grants: &Grants, text: &str) -> Option<OutsideLink> {
     link.is_visible = grants.innermost_grant(&link.target).is_some();
     let is_write_refused = || {
         let is_refused =
@@ -130,98 +148,154 @@ impl OutsideLink {
     }
 }
 
-fn git_link(workspace: &Path, text: &str) -> Option<OutsideLink> {
+/// The files of a workspace that a run cannot have written.
+struct OldFiles<'a> {
+    workspace: &'a Path,
+    started: SystemTime,
+}
+
+impl OldFiles<'_> {
+    /// Returns the metadata of a file or link that has not changed since before the run. No directory
+    /// on the way to it is a symlink, and none was put there during the run.
+    fn metadata(&self, below: &Path) -> Option<Metadata> {
+        let mut path = self.workspace.to_owned();
+        let mut last = None;
+        for name in below.components() {
+            if last.as_ref().is_some_and(Metadata::is_symlink) {
+                return None;
+            }
+            path.push(name);
+            let metadata = path.symlink_metadata().ok()?;
+            if !is_older(&metadata, self.started) {
+                return None;
+            }
+            last = Some(metadata);
+        }
+        last
+    }
+
+    fn read(&self, below: &Path) -> Option<String> {
+        let metadata = self.metadata(below)?;
+        metadata
+            .is_file()
+            .then(|| read_text(&self.workspace.join(below)))?
+    }
+}
+
+/// The time of the last change is the kernel's, which no program can set.
+#[cfg(unix)]
+fn is_older(metadata: &Metadata, started: SystemTime) -> bool {
+    use std::os::unix::fs::MetadataExt;
+    // Clocks of file systems lag behind by up to ten milliseconds.
+    let since = started.duration_since(SystemTime::UNIX_EPOCH + Duration::from_millis(20));
+    let since = since.unwrap_or_default();
+    let seconds = i64::try_from(since.as_secs()).unwrap_or(i64::MAX);
+    (metadata.ctime(), metadata.ctime_nsec()) < (seconds, i64::from(since.subsec_nanos()))
+}
+
+#[cfg(not(unix))]
+fn is_older(_metadata: &Metadata, _started: SystemTime) -> bool {
+    false
+}
+
+fn git_link(old: &OldFiles<'_>, grants: &Grants, text: &str) -> Option<OutsideLink> {
+    let content = old.read(Path::new(".git"))?;
+    let workspace = old.workspace.canonicalize().ok()?;
     let file = workspace.join(".git");
-    let content = read_text(&file)?;
-    let named = content.strip_prefix("gitdir:")?.trim();
+    let named = Path::new(content.strip_prefix("gitdir:")?.trim());
     let directory = workspace.join(named).canonicalize().ok()?;
     let parent = directory.parent()?;
-    // Only git writes what names the worktree in return: it is in the repository.
-    let (back, expected) = if parent.file_name()? == "worktrees" {
-        (read_text(&directory.join("gitdir"))?, &*file)
+    let repository = parent.parent().unwrap_or(parent);
+    // Only git writes what names the worktree in return: not if the run could have written it, unless
+    // all that it leads to is granted already.
+    let can_forge = |granted: &FileGrant| {
+        granted.access() == Access::ReadWrite
+            && directory.starts_with(granted.path())
+            && !repository.starts_with(granted.path())
+    };
+    if directory.starts_with(&workspace) || grants.files().iter().any(can_forge) {
+        return None;
+    }
+    let is_repository = |path: &Path| path.join("HEAD").is_file() && path.join("objects").is_dir();
+    let link = if parent.file_name()? == "worktrees" {
+        let back = read_text(&directory.join("gitdir"))?;
+        let target = parent.parent().filter(|path| is_repository(path))?;
+        let written = vec![target.to_owned(), directory.clone()];
+        (Path::new(back.trim()) == file).then(|| OutsideLink {
+            written,
+            ..OutsideLink::new(file, OutsideLinkKind::Worktree, target.to_owned())
+        })?
     } else {
         let config = read_text(&directory.join("config"))?;
         let mut lines = config.lines().map(str::trim);
-        let back = lines.find_map(|line| value_of(line, "worktree").map(str::to_owned));
-        (back?, workspace)
-    };
-    let back = directory.join(back.trim()).canonicalize().ok()?;
-    if back != expected.canonicalize().ok()? {
-        return None;
-    }
-    let link = if parent.file_name()? == "worktrees" {
-        let target = parent.parent()?.to_owned();
-        let written = vec![target.clone(), directory];
-        OutsideLink {
-            written,
-            ..OutsideLink::new(file, OutsideLinkKind::Worktree, target)
-        }
-    } else {
-        OutsideLink {
+        let back = lines.find_map(|line| value_of(line, "worktree"))?;
+        let back = directory.join(back).canonicalize().ok()?;
+        (back == workspace && is_repository(&directory)).then(|| OutsideLink {
             written: vec![directory.clone()],
-            ..OutsideLink::new(file, OutsideLinkKind::Submodule, directory)
-        }
+            ..OutsideLink::new(file, OutsideLinkKind::Submodule, directory.clone())
+        })?
     };
     let is_reported = text.contains("not a git repository")
         || text.contains(&*link.target.to_string_lossy())
-        || text.contains(named);
+        || named.is_absolute() && text.contains(&*named.to_string_lossy());
     is_reported.then_some(link)
 }
 
 /// The interpreter of an environment is a symlink to the Python that it is based on.
-fn environment_link(workspace: &Path, text: &str) -> Option<OutsideLink> {
-    let (name, file, config) =
-        environments(workspace).find(|(name, ..)| text.contains(&format!("{name}/bin/python")))?;
+fn environment_link(old: &OldFiles<'_>, text: &str) -> Option<OutsideLink> {
+    let (name, config) =
+        environments(old).find(|(name, _)| text.contains(&format!("{name}/bin/python")))?;
     let home = value_of(&config, "home")?;
-    let home = workspace.join(name).join(home).canonicalize().ok()?;
+    let home = old.workspace.join(name).join(home).canonicalize().ok()?;
     let target = home.parent()?.to_owned();
     let library = target.join("lib").join(python_directory(&config)?);
+    let file = old.workspace.join(name).join(CONFIGURATION);
     (home.file_name()? == "bin" && library.is_dir())
         .then(|| OutsideLink::new(file, OutsideLinkKind::Environment, target))
 }
 
 /// An editable installation is a path file with the directory of its source.
-fn path_file(workspace: &Path, text: &str) -> Option<OutsideLink> {
+fn path_file(old: &OldFiles<'_>, text: &str) -> Option<OutsideLink> {
     let missing = |line| missing_package(line, ScriptType::Python);
     let module = text.lines().find_map(missing)?;
     let module = module.split('.').next()?.to_owned();
-    environments(workspace).find_map(|(name, _, config)| {
-        let packages = workspace
-            .join(name)
+    environments(old).find_map(|(name, config)| {
+        let packages = Path::new(name)
             .join("lib")
             .join(python_directory(&config)?)
             .join("site-packages");
-        let directory = Dir::open_ambient_dir(&packages, ambient_authority()).ok()?;
-        let entries = directory.entries().ok()?.flatten();
+        old.metadata(&packages)?;
+        let directory = old.workspace.join(&packages);
+        let directory = Dir::open_ambient_dir(directory, ambient_authority()).ok()?;
+        let entries = directory.entries().ok()?.take(MAX_ENTRIES).flatten();
         let files = entries.map(|entry| packages.join(entry.file_name()));
         let mut files = files
             .filter(|file| file.extension().is_some_and(|extension| extension == "pth"))
-            .take(MAX_FILES);
+            .take(MAX_PATHS);
         files.find_map(|file| {
-            let content = read_text(&file)?;
-            let mut targets = content.lines().map(str::trim).filter_map(|line| {
-                let line = Some(line).filter(|line| Path::new(line).is_absolute())?;
-                Path::new(line).canonicalize().ok()
-            });
+            let content = old.read(&file)?;
+            let lines = content.lines().map(|line| Path::new(line.trim()));
+            let targets = lines.filter(|line| line.is_absolute()).take(MAX_PATHS);
+            let mut targets = targets.filter_map(|line| line.canonicalize().ok());
             let has_module = |target: &PathBuf| {
                 let package = target.join(&module).join("__init__.py");
                 target.join(format!("{module}.py")).is_file() || package.is_file()
             };
             let target = targets.find(has_module)?;
+            let file = old.workspace.join(file);
             Some(OutsideLink::new(file, OutsideLinkKind::PathFile, target))
         })
     })
 }
 
-fn package_link(workspace: &Path, text: &str) -> Option<OutsideLink> {
+fn package_link(old: &OldFiles<'_>, text: &str) -> Option<OutsideLink> {
     let missing = |line| missing_package(line, ScriptType::Node);
     let package = text.lines().find_map(missing)?;
-    let modules = workspace.join("node_modules");
-    let file = normalized(&modules.join(package));
-    if !file.starts_with(&modules) || !file.is_symlink() {
-        return None;
-    }
-    let target = file.canonicalize().ok()?;
+    let modules = Path::new("node_modules");
+    let below = normalized(&modules.join(package));
+    let is_link = below.starts_with(modules) && old.metadata(&below)?.is_symlink();
+    let file = old.workspace.join(&below);
+    let target = is_link.then(|| file.canonicalize().ok())??;
     // The package finds those that it needs beside it.
     let outermost = target
         .ancestors()
@@ -235,11 +309,10 @@ fn package_link(workspace: &Path, text: &str) -> Option<OutsideLink> {
 }
 
 /// Returns the names of the Python environments of a workspace, with their configuration.
-fn environments(workspace: &Path) -> impl Iterator<Item = (&'static str, PathBuf, String)> {
+fn environments(old: &OldFiles<'_>) -> impl Iterator<Item = (&'static str, String)> {
     ENVIRONMENTS.into_iter().filter_map(|name| {
-        let file = workspace.join(name).join("pyvenv.cfg");
-        let config = read_text(&file)?;
-        Some((name, file, config))
+        let config = old.read(&Path::new(name).join(CONFIGURATION))?;
+        Some((name, config))
     })
 }
 

@@ -197,11 +197,6 @@ fn of_cause(cause: &Cause, run: &EndedRun<'_>) -> Option<Remedy> {
             is_passable.then(|| Remedy::PassVariable(variable.clone()))
         }
         Cause::LeadsOutside(link) => reveal(link, &run.rules),
-        Cause::LocalModule { directory, .. } => {
-            let rule = format!("read:{}", directory.display());
-            let is_read = run.rules.is_suggestible(directory) && run.rules.is_allowable(&rule);
-            is_read.then(|| Remedy::Allow { rules: vec![rule] })
-        }
         Cause::WindowsLineEnds { script } => Some(Remedy::ConvertLineEnds {
             script: script.clone(),
         }),

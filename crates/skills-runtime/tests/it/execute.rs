@@ -278,7 +278,7 @@ impl Sandbox for Leaky {
             }
             let cancellation = job.cancellation_token().unwrap();
             cancellation.cancelled().await;
-            assert_eq!(cancellation.grace(), Duration::from_secs(7));
+            assert!(cancellation.grace() > Duration::from_secs(5));
             Ok(RunOutput::new(
                 Termination::Cancelled,
                 CapturedOutput::default(),

@@ -1,5 +1,7 @@
 //! Hooks of a skill before and after `skills run`.
 
+use std::io;
+
 use serde_json::{Value, json};
 use skills_runtime::{
     AgentEvent, ErrorKind, ExecutionArtifacts, ExecutionOptions, ExecutionStatus, HookDecision,
@@ -33,6 +35,8 @@ pub(super) enum HookedRun {
     Ran {
         artifacts: Box<ExecutionArtifacts>,
         objection: Option<String>,
+        /// Whether all output could be printed.
+        printed: io::Result<()>,
     },
 }
 
@@ -87,7 +91,7 @@ pub(super) async fn run(
     name: &str,
     options: ExecutionOptions,
     hooks: Option<RunHooks>,
-    live: Option<&LiveOutput>,
+    live: Option<LiveOutput>,
 ) -> Result<HookedRun, RuntimeError> {
     if let Some(hooks) = &hooks {
         let report = hooks.before(runtime, name).await?;
@@ -99,7 +103,13 @@ pub(super) async fn run(
             return Ok(HookedRun::Blocked { reason, is_denied });
         }
     }
-    let artifacts = run_program(runtime, name, options, live).await?;
+    let result = run_program(runtime, name, options, live.as_ref()).await;
+    // Before a hook can ask: what follows the output is from this command.
+    let printed = match live {
+        Some(live) => live.finish().await,
+        None => Ok(()),
+    };
+    let artifacts = result?;
     let objection = match &hooks {
         Some(hooks) if artifacts.exit_status.is_success() => {
             match hooks.after(runtime, name, &artifacts).await {
@@ -114,6 +124,7 @@ pub(super) async fn run(
     Ok(HookedRun::Ran {
         artifacts: Box::new(artifacts),
         objection,
+        printed,
     })
 }
 

@@ -3,45 +3,54 @@
 use std::io::{self, IsTerminal, Write};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::thread::JoinHandle;
+use std::time::Duration;
 
 use bytes::Bytes;
-use skills_runtime::OutputStream;
-use tokio::sync::mpsc;
+use skills_runtime::{CancellationToken, OutputStream};
+use tokio::sync::{mpsc, oneshot};
+use tokio::time::timeout;
 
 use crate::output::{END_OF_OUTPUT, escape_terminal, has_one_stream, set_printed_result};
 
 /// The number of pieces, of at most 64 KiB each, that wait to be printed. Then the program waits.
 const MAX_WAITING_PIECES: usize = 4;
+/// How long a reader is waited for after an interrupt.
+const MAX_STALL: Duration = Duration::from_millis(500);
 
 /// Prints the output of a program as it comes: unchanged to a pipe or file, escaped on a terminal. A
 /// thread writes, since nothing else of the run may wait for a slow reader.
 pub(super) struct LiveOutput {
     pieces: mpsc::Sender<(OutputStream, Bytes)>,
     closed: Arc<[AtomicBool; 2]>,
-    printer: JoinHandle<Printer>,
+    printed: oneshot::Receiver<io::Result<()>>,
+    cancellation: CancellationToken,
 }
 
 impl LiveOutput {
-    pub(super) fn start() -> io::Result<Self> {
+    /// Starts the thread. Once `cancellation` is cancelled, a reader that stalls is not waited for.
+    pub(super) fn start(cancellation: CancellationToken) -> io::Result<Self> {
         let (pieces, receiver) = mpsc::channel(MAX_WAITING_PIECES);
+        let (is_printed, printed) = oneshot::channel();
         let closed = Arc::<[AtomicBool; 2]>::default();
         let mut printer = Printer::new(Arc::clone(&closed));
-        let printer = skills_threads::spawn("program-output", move || {
+        skills_threads::spawn("program-output", move || {
             printer.print_all(receiver);
-            printer
+            // Nobody waits after an interrupt.
+            let _ = is_printed.send(printer.end());
         })?;
         Ok(Self {
             pieces,
             closed,
-            printer,
+            printed,
+            cancellation,
         })
     }
 
-    /// Prints a piece. Returns false if nobody reads the stream any more.
+    /// Prints a piece. Returns false if the stream is closed, or its reader stalls after an interrupt.
     pub(super) async fn print(&self, stream: OutputStream, bytes: Bytes) -> bool {
         let is_closed = self.closed[stream as usize].load(Ordering::Relaxed);
-        !is_closed && self.pieces.send((stream, bytes)).await.is_ok()
+        let sent = unless_stalled(&self.cancellation, self.pieces.send((stream, bytes)));
+        !is_closed && matches!(sent.await, Some(Ok(())))
     }
 
     /// Waits until everything is printed, and ends the output with a line if messages of this command
@@ -52,12 +61,26 @@ impl LiveOutput {
     ///
     /// # Errors
     /// Fails if a part could not be printed, except since its reader went away.
-    pub(super) fn finish(self) -> io::Result<()> {
+    pub(super) async fn finish(self) -> io::Result<()> {
         drop(self.pieces);
-        match self.printer.join() {
-            Ok(printer) => printer.end(),
-            Err(panic) => std::panic::resume_unwind(panic),
+        match unless_stalled(&self.cancellation, self.printed).await {
+            Some(Ok(printed)) => printed,
+            Some(Err(_)) => Err(io::Error::other("the thread that prints failed")),
+            None => Ok(()),
         }
+    }
+}
+
+/// Waits for a reader, after an interrupt only for a moment.
+async fn unless_stalled<F: Future>(
+    cancellation: &CancellationToken,
+    future: F,
+) -> Option<F::Output> {
+    let mut future = std::pin::pin!(future);
+    tokio::select! {
+        biased;
+        output = &mut future => Some(output),
+        () = cancellation.cancelled() => timeout(MAX_STALL, future).await.ok(),
     }
 }
 
@@ -99,7 +122,7 @@ impl Printer {
         }
         for stream in [OutputStream::Stdout, OutputStream::Stderr] {
             let rest = std::mem::take(&mut self.streams[stream as usize].pending);
-            self.write(stream, String::from_utf8_lossy(&rest).as_bytes());
+            self.write_escaped(stream, &rest);
         }
     }
 
@@ -108,11 +131,15 @@ impl Printer {
         if !printed.is_terminal {
             return self.write(stream, bytes);
         }
-        // A terminal would interpret what a program prints.
         printed.pending.extend_from_slice(bytes);
         let complete = printed.pending.len() - incomplete_bytes(&printed.pending);
         let complete: Vec<u8> = printed.pending.drain(..complete).collect();
-        let text = escape_terminal(&String::from_utf8_lossy(&complete));
+        self.write_escaped(stream, &complete);
+    }
+
+    /// A terminal would interpret what a program prints.
+    fn write_escaped(&mut self, stream: OutputStream, bytes: &[u8]) {
+        let text = escape_terminal(&String::from_utf8_lossy(bytes));
         self.write(stream, text.as_bytes());
     }
 
@@ -120,6 +147,10 @@ impl Printer {
         let Some(last) = bytes.last() else {
             return;
         };
+        // Later bytes would look as if they followed those before the error.
+        if self.closed[stream as usize].load(Ordering::Relaxed) {
+            return;
+        }
         let written = match stream {
             OutputStream::Stdout => {
                 set_printed_result();
@@ -149,8 +180,11 @@ impl Printer {
     }
 }
 
-/// Returns the length of the start of a character at the end of bytes.
+/// Returns the length of the start of a character or of a line end (`\r\n`) at the end of bytes.
 fn incomplete_bytes(bytes: &[u8]) -> usize {
+    if bytes.ends_with(b"\r") {
+        return 1;
+    }
     let last = bytes.utf8_chunks().last();
     let invalid = last.map_or(&[][..], |chunk| chunk.invalid());
     match std::str::from_utf8(invalid) {
@@ -172,6 +206,8 @@ mod tests {
             (&"a\u{1f600}".as_bytes()[..4], 3),
             (b"a\xff", 0),
             (b"\xff\xe2\x82", 2),
+            (b"line\r", 1),
+            (b"line\r\n", 0),
             (b"", 0),
         ] {
             assert_eq!(incomplete_bytes(bytes), expected, "{bytes:?}");
