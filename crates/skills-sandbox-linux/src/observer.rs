@@ -174,11 +174,14 @@ impl Observer {
     fn notified_call(&self, notification: &seccomp_notif) -> NotifiedCall {
         let (number, args) = (c_long::from(notification.data.nr), &notification.data.args);
         let is_internet = matches!(args[0] as c_int, libc::AF_INET | libc::AF_INET6);
+        // Other protocols of a stream, such as MPTCP, are probed without a connection.
+        let is_usual = args[1] as c_int & 0xf == libc::SOCK_DGRAM
+            || matches!(args[2] as c_int, 0 | libc::IPPROTO_TCP);
         match number {
             libc::SYS_execve | libc::SYS_execveat => NotifiedCall::Program,
             libc::SYS_connect => NotifiedCall::Connection,
             // With granted hosts a program has no use for the kinds of sockets that are refused.
-            libc::SYS_socket if is_internet && !self.has_hosts => NotifiedCall::Socket,
+            libc::SYS_socket if is_internet && is_usual && !self.has_hosts => NotifiedCall::Socket,
             _ => match DeniedFamily::of_call(number, args) {
                 Some(family) => NotifiedCall::Never(family),
                 None => NotifiedCall::Process,

@@ -65,6 +65,11 @@ impl DeniedFamily {
                 libc::AF_UNIX => Some(&LOCAL_SOCKETS),
                 _ => Some(&OTHER_SOCKETS),
             },
+            libc::SYS_ioctl => match (args[1] as u32 >> 8) as u8 {
+                // `FS_IOC_SETFLAGS` and `FS_IOC_FSSETXATTR`.
+                b'f' | b'X' => Some(&FILE_FLAGS),
+                _ => Some(&DEVICES),
+            },
             libc::SYS_clone => NEW_NAMESPACES
                 .iter()
                 .any(|flag| first & flag != 0)
@@ -89,10 +94,12 @@ pub(super) fn denied_calls() -> impl Iterator<Item = c_long> {
 }
 
 /// All families. The first one with a call is that of the call.
-pub const FAMILIES: [&DeniedFamily; 21] = [
+pub const FAMILIES: [&DeniedFamily; 23] = [
     &FILE_FLAGS,
+    &DEVICES,
     &OTHER_PROCESSES,
     &PRIORITIES,
+    &AFFINITY,
     &NAMESPACES,
     &FILE_HANDLES,
     &FILE_EVENTS,
@@ -118,6 +125,13 @@ const FILE_FLAGS: DeniedFamily = DeniedFamily::new(
     "change the flags of a file, such as immutable",
     "they would lock the user out of the file after the run",
     &[SYS_FILE_SETATTR],
+)
+.sometimes(&[&[libc::SYS_ioctl]]);
+const DEVICES: DeniedFamily = DeniedFamily::new(
+    "device-control",
+    "type into a terminal, or change a file system",
+    "the terminal and the file systems are those of the user",
+    &[],
 )
 .sometimes(&[&[libc::SYS_ioctl]]);
 const OTHER_PROCESSES: DeniedFamily = DeniedFamily::new(
@@ -151,8 +165,15 @@ const PRIORITIES: DeniedFamily = DeniedFamily::new(
         libc::SYS_sched_setparam,
         libc::SYS_sched_setscheduler,
     ],
+);
+const AFFINITY: DeniedFamily = DeniedFamily::new(
+    "processor-affinity",
+    "choose the processors of another thread",
+    "a thread could be that of another run",
+    &[],
 )
-.sometimes(&[&[libc::SYS_sched_setaffinity]]);
+.sometimes(&[&[libc::SYS_sched_setaffinity]])
+.probed();
 const NAMESPACES: DeniedFamily = DeniedFamily::new(
     "namespaces",
     "create a namespace or change mounts, as a sandbox of its own does",
@@ -472,6 +493,12 @@ mod tests {
             socket(libc::AF_INET, libc::SOCK_DGRAM),
             Some("other-sockets")
         );
+        let flags = name(libc::SYS_ioctl, 3, 0x4008_6602);
+        assert_eq!(flags, Some("file-flags"));
+        // `TIOCSTI`, and the creation of a subvolume of btrfs.
+        for command in [0x5412, 0x5000_940e] {
+            assert_eq!(name(libc::SYS_ioctl, 0, command), Some("device-control"));
+        }
         assert_eq!(
             name(libc::SYS_clone, libc::CLONE_NEWUSER, 0),
             Some("namespaces")

@@ -11,10 +11,10 @@ use super::{COMMAND_PACKAGE, Row, compare_starts, start, time_start, write_skill
 use crate::command::build_executable;
 
 const LISTED_SKILLS: usize = 1_000;
-/// Skills of which one has a WebAssembly component.
+/// Skills of which one has a WebAssembly module.
 const EXAMPLES: &str = "examples/skills";
-const COMPONENT: &str = "csv-check";
-const COMPONENT_INPUT: &str = r#"{"csv": "a,b\n1,2\n"}"#;
+const MODULE: &str = "csv-check";
+const MODULE_INPUT: &str = r#"{"csv": "a,b\n1,2\n"}"#;
 
 /// Measures the processor time of the release command, each time beside a plain program that does the
 /// part of the work that cannot be avoided, or that is as small.
@@ -47,7 +47,7 @@ pub(super) fn measure() -> Result<Vec<Row>> {
     let mut run_script = start(&skills, &["run", "hello", "--root"]);
     let mut run_component = start(
         &skills,
-        &["run", COMPONENT, "--input", COMPONENT_INPUT, "--root"],
+        &["run", MODULE, "--input", MODULE_INPUT, "--root"],
     );
     list.arg(&many);
     run_script.arg(&single);

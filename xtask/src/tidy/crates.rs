@@ -99,7 +99,7 @@ const CRATES: &[(&str, usize, &[&str])] = &[
     // The table of addresses, which was a crate.
     ("skills-egress", 2_920, &["skills-policy", "skills-threads"]),
     // The words of each family of denied calls.
-    ("skills-seccomp", 1_250, &[]),
+    ("skills-seccomp", 1_270, &[]),
     (
         "skills-sandbox-wasm",
         9_900,
@@ -115,7 +115,7 @@ const CRATES: &[(&str, usize, &[&str])] = &[
     // The first process passes a signal on.
     (
         "skills-sandbox-linux",
-        9_350,
+        9_370,
         &[
             "skills-egress",
             "skills-policy",
@@ -170,7 +170,7 @@ const CRATES: &[(&str, usize, &[&str])] = &[
     (
         // Causes of failures that had no words, and the remedies, which tools and the command had.
         "skills-executor",
-        11_700,
+        11_850,
         &[
             "skills-audit",
             "skills-deps",
