@@ -4,12 +4,12 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use skills_discovery::{Root, Scope};
-use skills_policy::{Approver, Policy};
+use skills_policy::{ApprovalRequest, Approver, Authorization, Policy};
 
-use crate::session::run_hooks;
+use crate::session::{approve_hook, preview_hooks, run_hooks};
 use crate::{
-    AgentEvent, Builder, ExecutionArtifacts, ExecutionOptions, Executor, HookOptions, HookReport,
-    Library, LoadedSkill, PromptRenderer, RuntimeError, SkillDescriptor, SkillSession,
+    AgentEvent, Builder, ExecutionArtifacts, ExecutionOptions, Executor, HookOptions, HookPreview,
+    HookReport, Library, LoadedSkill, PromptRenderer, RuntimeError, SkillDescriptor, SkillSession,
 };
 
 /// Discovers, loads and runs skills.
@@ -319,5 +319,32 @@ impl SkillRuntime {
         options: &HookOptions,
     ) -> Result<HookReport, RuntimeError> {
         run_hooks(&self.executor, name, event, options).await
+    }
+
+    /// Previews the hooks of a skill, in the order of their declaration, without asking an approver
+    /// or running anything. Hooks with the same event and command are listed once.
+    ///
+    /// # Errors
+    /// Same as [`run_hooks`](Self::run_hooks).
+    pub fn preview_hooks(
+        &self,
+        name: &str,
+        options: &HookOptions,
+    ) -> Result<Vec<HookPreview>, RuntimeError> {
+        preview_hooks(&self.executor, name, options)
+    }
+
+    /// Stores a permanent approval of a hook for exactly the request that was shown; see
+    /// [`Executor::approve`]. The requests of the other hooks change with it, so preview them again.
+    ///
+    /// # Errors
+    /// Same as [`Executor::approve`].
+    pub fn approve_hook(
+        &self,
+        name: &str,
+        hook: &HookPreview,
+        shown: &ApprovalRequest,
+    ) -> Result<Authorization, RuntimeError> {
+        approve_hook(&self.executor, name, hook, shown)
     }
 }

@@ -14,8 +14,8 @@ use skills_policy::Approver;
 
 use crate::{CallContext, ExecutionArtifacts, ExecutionOptions, Executor, RuntimeError};
 
-pub(crate) use hooks::run_hooks;
 pub use hooks::{AgentEvent, HookDecision, HookOptions, HookPreview, HookReport, HookRun};
+pub(crate) use hooks::{approve_hook, preview_hooks, run_hooks};
 
 /// Maximum size of all events of a session, in bytes of JSON; later events are only counted.
 const MAX_EVENT_BYTES: usize = 16 << 20;

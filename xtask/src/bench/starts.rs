@@ -45,10 +45,7 @@ pub(super) fn measure() -> Result<Vec<Row>> {
     cat.args(manifests);
     let mut list = start(&skills, &["list", "--root"]);
     let mut run_script = start(&skills, &["run", "hello", "--root"]);
-    let mut run_component = start(
-        &skills,
-        &["run", MODULE, "--input", MODULE_INPUT, "--root"],
-    );
+    let mut run_component = start(&skills, &["run", MODULE, "--input", MODULE_INPUT, "--root"]);
     list.arg(&many);
     run_script.arg(&single);
     run_component.arg(&examples);

@@ -12,6 +12,7 @@ use skills_sandbox::Termination;
 use crate::{ExecutionArtifacts, ExecutionOptions, ExecutionStatus, Executor, RuntimeError};
 
 pub use approval::HookPreview;
+pub(crate) use approval::{approve_hook, preview_hooks};
 
 /// Maximum length of a hook command in bytes, so that an approver can read all of it.
 const MAX_COMMAND_BYTES: usize = 300;
