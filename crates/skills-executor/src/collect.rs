@@ -203,7 +203,7 @@ fn is_module_beside_skill(module: &str, planned: &Planned) -> bool {
     let is_import = |line: &str| {
         let rest = line.trim_start().strip_prefix("import ");
         let rest = rest.or_else(|| line.trim_start().strip_prefix("from "));
-        let named = rest.and_then(|rest| rest.split(|c| c == '.' || c == ' ' || c == ',').next());
+        let named = rest.and_then(|rest| rest.split(['.', ' ', ',']).next());
         named == Some(top)
     };
     let parent = planned
