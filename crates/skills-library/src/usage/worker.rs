@@ -129,7 +129,36 @@ impl Batch {
 
 /// Returns the present content of a skill; `None` if it cannot be read or is too large.
 fn content_digest(entry: &Entry, max_bytes: u64, digests: &ContentDigests) -> Option<Digest> {
+    if !entry.has_directory() {
+        // Opening it would read the whole skill from its source because a list has shown its name.
+        let listed = entry.locked_digest()?;
+        return Some(Digest::from_content_digest(listed.as_bytes()));
+    }
     let files = entry.open().ok()?;
     let digest = files.digest_up_to(max_bytes, &mut digests.lock()).ok()?;
     Some(Digest::from_content_digest(digest.as_bytes()))
+}
+
+#[cfg(test)]
+mod tests {
+    use skills_discovery::{Discovery, MemorySkill, MemorySource, Scope, SourceRoot, TreePath};
+
+    use super::*;
+
+    #[test]
+    fn a_skill_of_a_source_is_recorded_without_opening_it() {
+        let scratch = tempfile::tempdir().unwrap();
+        let text = "---\nname: pdf\ndescription: Reads.\n---\n";
+        let path = |text| TreePath::new(text).unwrap();
+        let skill = MemorySkill::new(path("pdf")).file(path("SKILL.md"), text);
+        let source = Arc::new(MemorySource::new("app", [skill]));
+        let root = SourceRoot::new(source, Scope::User, scratch.path());
+        let catalog = Discovery::new([]).source(root).scan();
+        let entry = &catalog.entries()[0];
+        let digests = ContentDigests::default();
+        let digest = content_digest(entry, MAX_OFFERED_BYTES, &digests);
+        let listed = entry.locked_digest().unwrap();
+        assert_eq!(digest, Some(Digest::from_content_digest(listed.as_bytes())));
+        assert_eq!(scratch.path().read_dir().unwrap().count(), 0);
+    }
 }
