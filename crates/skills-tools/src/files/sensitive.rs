@@ -1,8 +1,10 @@
 //! Names that are protected from reading or writing, even in a writable mount.
 
+use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 
-use skills_runtime::policy::{fold_name, innermost_protected_name, key_part};
+use skills_runtime::holds_key_by_content;
+use skills_runtime::policy::{fold_name, innermost_protected_name, is_key_by_content, key_part};
 
 /// Returns the component for which a path must not be written: automatically executed files (git
 /// hooks, CI) and files with secrets.
@@ -55,6 +57,13 @@ pub fn protected_name(path: &Path, base: &Path) -> Option<String> {
 /// Returns true if a file probably contains a key, a password or a token.
 pub(crate) fn is_key_file<S: AsRef<str>>(parts: &[S]) -> bool {
     key_part(parts).is_some()
+}
+
+/// Returns true if a file holds a key by its content, and `name` is one for which that counts; also
+/// if it has such a name and nothing can be read at its path, as in a skill of a source.
+pub(crate) fn may_hold_key_by_content(name: &OsStr, file: &Path) -> bool {
+    is_key_by_content(name)
+        && (file.symlink_metadata().is_err() || holds_key_by_content(name, file))
 }
 
 #[cfg(test)]

@@ -9,7 +9,7 @@ use cap_std::fs::File;
 use serde_json::{Map, Value};
 use skills_runtime::discovery::{FileStamp, SKILL_FILE, SkillFiles, StampedFile, StampedListing};
 use skills_runtime::manifest::{Document, FrontmatterScan, MAX_FILE_BYTES};
-use skills_runtime::{Entry, holds_key_by_content};
+use skills_runtime::Entry;
 
 use super::field_rules::check_fields;
 use super::published_skill::{PublishedFile, PublishedSkill};
@@ -17,7 +17,7 @@ use super::unpublished::{MAX_BYTES, MAX_FILES, UnpublishedReason};
 use crate::files::media::{ContentKind, media_type};
 use crate::files::open::{self, OpenedFile};
 use crate::files::read::sha256;
-use crate::files::sensitive::is_key_file;
+use crate::files::sensitive::{is_key_file, may_hold_key_by_content};
 use crate::virtual_files::VirtualFiles;
 use crate::virtual_path::invalid_part_reason;
 
@@ -237,7 +237,7 @@ fn select_files<'a>(
 
 fn is_key_by_content(file: &Path) -> bool {
     let name = file.file_name().unwrap_or_default();
-    holds_key_by_content(name, file)
+    may_hold_key_by_content(name, file)
 }
 
 /// Parses the frontmatter with an interpretation that all YAML parsers share. Restrictions in the

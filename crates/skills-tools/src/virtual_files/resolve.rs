@@ -8,10 +8,10 @@ use std::sync::Arc;
 use cap_fs_ext::DirExt as _;
 use cap_std::fs::Dir;
 use skills_runtime::discovery::{InactiveEntry, InactiveReason, Lookup};
-use skills_runtime::{Entry, holds_key_by_content, is_link_of_keys};
+use skills_runtime::{Entry, is_link_of_keys};
 
 use super::{SkillWrites, VirtualFiles};
-use crate::files::sensitive::is_key_file;
+use crate::files::sensitive::{is_key_file, may_hold_key_by_content};
 use crate::files::{io_error, join_parts, open};
 use crate::folded_paths::FoldedPaths;
 use crate::mount::{Access, OpenMount, WriteQuota};
@@ -272,7 +272,7 @@ impl VirtualFiles {
         if is_key_file(&names)
             || is_key_file(&resolved.parts)
             || resolved.is_link_of_keys(&canonical)
-            || resolved.holds_key_by_content(&canonical)
+            || resolved.may_hold_key_by_content(&canonical)
         {
             return Err(ToolErrorCode::PermissionDenied
                 .error_at(
@@ -301,13 +301,14 @@ impl ResolvedPath {
         has_links(&file) && is_link_of_keys(&self.base_path(), &file)
     }
 
-    /// Returns true if a file holds a key, and its name or that of a link to it can be one of a key.
-    fn holds_key_by_content(&self, canonical: &[OsString]) -> bool {
+    /// Returns true if a file may hold a key by its content, and its name or that of a link to it can
+    /// be one of a key.
+    fn may_hold_key_by_content(&self, canonical: &[OsString]) -> bool {
         let file = self.canonical_host_path(canonical);
         let linked = self.parts.last().map(OsStr::new);
         let names = [linked, canonical.last().map(OsString::as_os_str)];
         let mut names = names.into_iter().flatten();
-        names.any(|name| holds_key_by_content(name, &file))
+        names.any(|name| may_hold_key_by_content(name, &file))
     }
 
     /// Returns the host path of [`base_dir`](Self::base_dir).

@@ -11,6 +11,9 @@ use skills_test_support::skip_without_sandbox;
 use crate::fixture::{Host, Tools};
 use crate::run::run;
 
+/// A file with such a name holds a key if its content says so.
+const PRIVATE_KEY: &str = "-----BEGIN OPENSSH PRIVATE KEY-----\nZebra\n";
+
 /// Tools for the skill `kit` in memory.
 fn tools(host: &Host) -> (Tools, Arc<MemorySource>) {
     let path = |text: &str| TreePath::new(text).unwrap();
@@ -23,6 +26,8 @@ fn tools(host: &Host) -> (Tools, Arc<MemorySource>) {
             "# Stripes\n\nBlack and white.\n",
         )
         .file(path("assets/zebra.txt"), "a zebra")
+        .file(path("assets/deploy_rsa"), PRIVATE_KEY)
+        .file(path("assets/server-key"), PRIVATE_KEY)
         .file(path("scripts/zebra.py"), script);
     let source = Arc::new(MemorySource::new("app", [kit]));
     let root = SourceRoot::new(source.clone(), Scope::User, host.path("scratch"));
@@ -85,4 +90,34 @@ async fn a_skill_of_a_source_is_used_like_one_of_a_directory() {
         .call("skills_read", json!({"path": "/skills/kit/SKILL.md"}))
         .await;
     assert!(output.is_error, "{}", output.text());
+}
+
+/// Nothing is at the path of the skill, so that the content cannot be read there.
+#[tokio::test]
+async fn files_of_a_source_that_can_hold_keys_are_neither_read_nor_published() {
+    let host = Host::new();
+    host.file("skills/local/assets/deploy_rsa", PRIVATE_KEY)
+        .file("skills/local/assets/server-key", PRIVATE_KEY)
+        .file(
+            "skills/local/SKILL.md",
+            "---\nname: local\ndescription: A directory.\n---\n",
+        );
+    let (tools, _source) = tools(&host);
+    for skill in ["local", "kit"] {
+        for file in ["deploy_rsa", "server-key"] {
+            let path = format!("/skills/{skill}/assets/{file}");
+            let output = tools.call("skills_read", json!({"path": path})).await;
+            let text = output.text();
+            assert_eq!(output.code(), Some("permission_denied"), "{path}: {text}");
+        }
+    }
+    let published = tools.set.published_skills();
+    assert_eq!(published.skills.len(), 2, "{published:?}");
+    let files = published.skills.iter().flat_map(|skill| &skill.files);
+    let keys = files.filter(|file| {
+        ["deploy_rsa", "server-key"]
+            .iter()
+            .any(|name| file.path.ends_with(name))
+    });
+    assert_eq!(keys.count(), 0, "{published:?}");
 }
