@@ -182,8 +182,13 @@ fn check_target(
                 "write to the workspace instead",
             );
         }
-        (Access::ReadOnly, Some(_)) => {
-            let message = format!("'{display_path}' is part of a read-only skill");
+        (Access::ReadOnly, Some(skill)) => {
+            let kind = if skill.entry.has_directory() {
+                "a read-only skill"
+            } else {
+                "a skill without a directory, which is read-only"
+            };
+            let message = format!("'{display_path}' is part of {kind}");
             let error = ToolErrorCode::ReadOnly.error_at(display_path, message);
             return Err(alternative.into_iter().fold(error, ToolError::with_hint));
         }

@@ -128,7 +128,8 @@ impl VirtualFiles {
         let may_write = match self.skill_writes {
             SkillWrites::Never => false,
             SkillWrites::Drafts => is_draft,
-            SkillWrites::All => true,
+            // A write to its temporary copy would be lost.
+            SkillWrites::All => entry.has_directory(),
         };
         Ok(ResolvedPath {
             base_dir: Arc::new(directory),

@@ -7,6 +7,7 @@ use skills_runtime::discovery::{MemorySkill, MemorySource, SourceRoot, TreePath}
 use skills_runtime::policy::{Effect, Rule, RuleSource};
 use skills_runtime::{Policy, Scope};
 use skills_test_support::skip_without_sandbox;
+use skills_tools::SkillWrites;
 
 use crate::fixture::{Host, Tools};
 use crate::run::run;
@@ -16,6 +17,10 @@ const PRIVATE_KEY: &str = "-----BEGIN OPENSSH PRIVATE KEY-----\nZebra\n";
 
 /// Tools for the skill `kit` in memory.
 fn tools(host: &Host) -> (Tools, Arc<MemorySource>) {
+    tools_with(host, SkillWrites::default())
+}
+
+fn tools_with(host: &Host, skill_writes: SkillWrites) -> (Tools, Arc<MemorySource>) {
     let path = |text: &str| TreePath::new(text).unwrap();
     let text = "---\nname: kit\ndescription: Counts zebras.\n---\nRead `references/zebras.md`.\n";
     let script = "import os\nprint(open(os.environ['SKILL_DIR'] + '/assets/zebra.txt').read())\n";
@@ -33,7 +38,8 @@ fn tools(host: &Host) -> (Tools, Arc<MemorySource>) {
     let root = SourceRoot::new(source.clone(), Scope::User, host.path("scratch"));
     let allow = Rule::parse(Effect::Allow, RuleSource::Invocation, "spawn").unwrap();
     let runtime = host.runtime().policy(Policy::default().rule(allow));
-    let set = host.builder(runtime.source(root)).build().unwrap();
+    let builder = host.builder(runtime.source(root));
+    let set = builder.skill_writes(skill_writes).build().unwrap();
     (host.wrap(set), source)
 }
 
@@ -120,4 +126,18 @@ async fn files_of_a_source_that_can_hold_keys_are_neither_read_nor_published() {
             .any(|name| file.path.ends_with(name))
     });
     assert_eq!(keys.count(), 0, "{published:?}");
+}
+
+/// They would change a temporary copy.
+#[tokio::test]
+async fn skills_of_a_source_are_not_written() {
+    let host = Host::new();
+    let (tools, _source) = tools_with(&host, SkillWrites::All);
+    for path in ["new.md", "SKILL.md", "assets/zebra.txt"] {
+        let path = format!("/skills/kit/{path}");
+        let arguments = json!({"path": path, "content": "x"});
+        let output = tools.call("skills_write", arguments).await;
+        assert_eq!(output.code(), Some("read_only"), "{}", output.text());
+        assert!(output.text().contains("a skill without a directory"));
+    }
 }
