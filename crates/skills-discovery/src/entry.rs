@@ -62,9 +62,10 @@ impl Entry {
         &self.location.directory
     }
 
-    /// Returns the path of the `SKILL.md`, for display only; of a skill of a source a relative path
-    /// that starts with the name of the source. To read it use `open`, which does not follow a
-    /// directory that was replaced by a symlink.
+    /// Returns the path of the `SKILL.md` in [`directory`](Self::directory), for display only. To
+    /// read it use `open`, which does not follow a directory that was replaced by a symlink. That of
+    /// a skill of a source does not exist, so that a program that is told to read it reads no file of
+    /// others.
     #[must_use]
     pub fn location(&self) -> PathBuf {
         self.location.skill_file()
@@ -74,8 +75,7 @@ impl Entry {
     pub(crate) fn is_located_at(&self, path: &Path) -> bool {
         // `location` allocates, so the directories are compared first.
         self.directory() == path
-            || (path.parent() == Some(self.directory()) || !self.has_directory())
-                && path == self.location()
+            || path.parent() == Some(self.directory()) && path == self.location()
     }
 
     /// Returns the path of the root that the skill was found in, as it was passed to the scan;

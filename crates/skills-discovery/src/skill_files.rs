@@ -110,7 +110,7 @@ impl SkillFiles {
     pub(crate) fn open(location: &SkillLocation) -> Result<Self, DiscoveryError> {
         let (directory, written) = match &location.source {
             Some(source) => {
-                let (directory, written) = source.skill.open()?;
+                let (directory, written) = source.open()?;
                 (directory, Some(written))
             }
             None => (open_canonical(&location.directory)?, None),

@@ -8,7 +8,7 @@ use skills_manifest::ReadingRules;
 use crate::SKILL_FILE;
 use crate::openai_file::OpenAiFile;
 #[cfg(feature = "fs")]
-use crate::source_skill::SourceLocation;
+use crate::source_skill::SourceSkill;
 
 /// Where a scan found the files of a skill, and how its root reads the skill file.
 #[derive(Debug, Clone)]
@@ -22,7 +22,7 @@ pub(crate) struct SkillLocation {
     pub(crate) reading: ReadingRules,
     /// The skill of a source, which is not in `directory`.
     #[cfg(feature = "fs")]
-    pub(crate) source: Option<SourceLocation>,
+    pub(crate) source: Option<Arc<SourceSkill>>,
 }
 
 impl SkillLocation {
@@ -32,17 +32,13 @@ impl SkillLocation {
 
     /// Returns the path of the skill file, for display.
     pub(crate) fn skill_file(&self) -> PathBuf {
-        #[cfg(feature = "fs")]
-        if let Some(source) = &self.source {
-            return source.skill_file.to_path_buf();
-        }
         self.directory.join(self.file_name())
     }
 
     pub(crate) fn read_openai_file(&self, below_plugin: Option<&str>) -> OpenAiFile {
         #[cfg(feature = "fs")]
         if let Some(source) = &self.source {
-            let content = source.skill.listed().openai_file();
+            let content = source.listed().openai_file();
             return OpenAiFile::of_content(content, below_plugin);
         }
         OpenAiFile::read(&self.directory, below_plugin)

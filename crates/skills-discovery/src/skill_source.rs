@@ -25,7 +25,7 @@ pub type ReceiveFile<'a> = dyn FnMut(&TreePath, &[u8]) -> Result<(), SourceFailu
 /// [`SourceRoot`](crate::SourceRoot) adds a source to a scan.
 pub trait SkillSource: Send + Sync {
     /// Returns the name of the source, which identifies it: approvals of its skills are for this
-    /// name. It is shown before the paths of the skills, such as `memory:app`.
+    /// name, and so are the directories of the skills. An example is `memory:app`.
     fn name(&self) -> &str;
 
     /// Returns whether others can change what the source lists.

@@ -12,11 +12,11 @@ use crate::error::Repr;
 use crate::file_stamp::ScanStart;
 use crate::skill_location::SkillLocation;
 use crate::source_root::{SOURCES_DIRECTORY, SourceRoot, is_missing};
-use crate::source_skill::{SourceLocation, SourceSkill};
+use crate::source_skill::SourceSkill;
 use crate::walk_path::WalkPath;
 use crate::{
-    ContentLock, Entry, FileStamp, InactiveReason, LOCK_FILE, ListedSkill, LockError, SKILL_FILE,
-    ScanLimits, SkipReason, Skipped, SourceFailure, SourceKind, SourceListing, TreePath, Trust,
+    ContentLock, Entry, FileStamp, InactiveReason, LOCK_FILE, ListedSkill, LockError, ScanLimits,
+    SkipReason, Skipped, SourceFailure, SourceKind, SourceListing, TreePath, Trust,
 };
 
 /// Lists the skills of one source.
@@ -103,10 +103,7 @@ impl SourceScan<'_> {
         let mut warnings = Vec::new();
         let name = resolve_name(declared, &directory, rules.name, &mut warnings)
             .ok_or(SkipReason::InvalidName)?;
-        let location = SourceLocation {
-            skill_file: self.root.location(listed.path()).join(SKILL_FILE).into(),
-            skill: self.skill(listed, &directory),
-        };
+        let skill = self.skill(listed, &directory);
         Ok(Entry {
             name,
             metadata,
@@ -116,7 +113,7 @@ impl SourceScan<'_> {
                 misspelled_name: None,
                 linked_path: None,
                 reading: rules,
-                source: Some(location),
+                source: Some(skill),
             },
             scope: self.root.scope,
             root: Arc::clone(&self.root.directory),
@@ -138,7 +135,6 @@ impl SourceScan<'_> {
         } = self.root;
         let previous = (self.previous)(directory).and_then(|entry| entry.location.source.as_ref());
         previous
-            .map(|location| &location.skill)
             .filter(|skill| skill.is_same(source, scratch, listed))
             .map_or_else(
                 || {

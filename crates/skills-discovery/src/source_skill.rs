@@ -21,14 +21,6 @@ const MAX_RECENT: usize = 32;
 /// The maximum size of these skills: 512 MiB.
 const MAX_RECENT_BYTES: u64 = 512 << 20;
 
-/// Where a scan found a skill that has no directory.
-#[derive(Debug, Clone)]
-pub(crate) struct SourceLocation {
-    /// The path of the `SKILL.md`, for display.
-    pub(crate) skill_file: Arc<Path>,
-    pub(crate) skill: Arc<SourceSkill>,
-}
-
 /// A listed skill, and its files once it was opened.
 pub(crate) struct SourceSkill {
     source: Arc<dyn SkillSource>,

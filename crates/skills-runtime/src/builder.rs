@@ -140,7 +140,7 @@ impl Builder {
     ///     .native_sandbox(Arc::new(Show))
     ///     .build();
     /// let skills = runtime.discover_skills();
-    /// assert_eq!(skills[0].path.to_str(), Some("memory:app/greet/SKILL.md"));
+    /// assert!(skills[0].path.ends_with("greet/SKILL.md"));
     /// assert_eq!(runtime.get_skill("greet")?.instructions, "Hi\n");
     /// let artifacts = runtime.execute_skill("greet", ExecutionOptions::default()).await?;
     /// assert_eq!(artifacts.stdout.text(), "echo hello");

@@ -32,7 +32,7 @@ impl Entry {
     /// Fails as these two do.
     pub fn read_skill_file(&self) -> Result<Vec<u8>, DiscoveryError> {
         if let Some(source) = &self.location.source {
-            return Ok(source.skill.listed().skill_file().to_vec());
+            return Ok(source.listed().skill_file().to_vec());
         }
         let opened = match self.location.linked_path {
             None => open_canonical_regular(&self.location(), MAX_FILE_BYTES),
@@ -55,7 +55,7 @@ impl Entry {
     #[must_use]
     pub fn locked_digest(&self) -> Option<ContentDigest> {
         if let Some(source) = &self.location.source {
-            return Some(source.skill.listed().digest());
+            return Some(source.listed().digest());
         }
         let locked = self.locked.as_ref()?;
         (locked.directory() == self.directory()).then(|| locked.digest())

@@ -4,7 +4,7 @@ use proptest::prelude::*;
 use skills_discovery::{ConfigRule, Selector};
 use skills_prompt::{CommandLine, ImplicitIndex, TurnInvocations, UseKind};
 
-use crate::skill_tree::SkillTree;
+use crate::skill_tree::{SkillTree, catalog_of_source};
 
 fn index() -> (SkillTree, ImplicitIndex) {
     let tree = SkillTree::new();
@@ -63,6 +63,22 @@ fn uses_that_codex_detects() {
         ("python3 S/x/scripts/data.json", &[]),
         ("cat S/gone/SKILL.md; cat S/manual/SKILL.md", &[]),
     ]);
+}
+
+/// Programs have this path in `SKILL_DIR`.
+#[test]
+fn skills_of_sources_are_read_and_run() {
+    let (_scratch, catalog) = catalog_of_source();
+    let directory = catalog.entries()[0].directory().to_owned();
+    let index = ImplicitIndex::new(catalog);
+    for (command, expected) in [
+        ("cat SKILL.md", UseKind::ReadDocument),
+        ("python3 scripts/x.py", UseKind::RunScript),
+    ] {
+        let uses = index.detect(CommandLine::Shell(command), &directory);
+        let kinds: Vec<UseKind> = uses.iter().map(|found| found.kind).collect();
+        assert_eq!(kinds, [expected], "{command}");
+    }
 }
 
 #[test]

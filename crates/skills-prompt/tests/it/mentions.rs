@@ -8,7 +8,7 @@ use skills_prompt::{
     Resolution, SuggestionReason, UserInput,
 };
 
-use crate::skill_tree::SkillTree;
+use crate::skill_tree::{SkillTree, catalog_of_source};
 
 /// Builds skills: `alpha`, `beta`, `doc` and others in the repository, `twin` in repository and
 /// user scope, `gone` to be disabled, `foreign` untrusted.
@@ -217,6 +217,26 @@ fn names_in_other_scripts_need_an_option() {
         &["alpha", "数据分析"],
         &["数据分析 selected", "alpha selected"],
     );
+}
+
+/// A list shows this path.
+#[test]
+fn a_skill_of_a_source_is_mentioned_by_its_location() {
+    let (_scratch, catalog) = catalog_of_source();
+    let location = catalog.entries()[0].location();
+    let path = location.to_str().unwrap();
+    let index = MentionIndex::new(catalog);
+    let link = format!("[$deploy]({path})");
+    for inputs in [
+        [UserInput::Skill {
+            name: "deploy",
+            path,
+        }],
+        [UserInput::Text(&link)],
+    ] {
+        let mentions = index.find(&inputs, &MentionOptions::codex());
+        assert_eq!(resolutions(&mentions), ["deploy selected"]);
+    }
 }
 
 #[test]

@@ -4,7 +4,10 @@ use std::fs;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use skills_discovery::{Catalog, ConfigRule, Discovery, Root, Scope, Trust};
+use skills_discovery::{
+    Catalog, ConfigRule, Discovery, MemorySkill, MemorySource, Root, Scope, SourceRoot, TreePath,
+    Trust,
+};
 use tempfile::TempDir;
 
 /// A temporary directory with roots of skills, deleted on drop.
@@ -56,4 +59,20 @@ impl SkillTree {
     pub(crate) fn catalog_with(&self, rules: impl IntoIterator<Item = ConfigRule>) -> Arc<Catalog> {
         Arc::new(self.discovery().rules(rules).scan())
     }
+}
+
+/// Returns the catalog of the skill `deploy` of a source in memory, and its scratch directory.
+pub(crate) fn catalog_of_source() -> (TempDir, Arc<Catalog>) {
+    let scratch = tempfile::tempdir().unwrap();
+    let path = |text| TreePath::new(text).unwrap();
+    let skill = MemorySkill::new(path("ops/deploy"))
+        .file(
+            path("SKILL.md"),
+            "---\nname: deploy\ndescription: Deploys.\n---\n",
+        )
+        .file(path("scripts/x.py"), "");
+    let source = Arc::new(MemorySource::new("app", [skill]));
+    let root = SourceRoot::new(source, Scope::User, scratch.path());
+    let catalog = Discovery::new([]).source(root).scan();
+    (scratch, Arc::new(catalog))
 }

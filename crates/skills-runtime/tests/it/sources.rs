@@ -234,7 +234,8 @@ async fn a_script_from_memory_runs_at_each_isolation_level() {
     }
 }
 
-/// The text of a skill is data, as that of a directory.
+/// The text of a skill is data, as that of a directory. A relative path would be that of a file in
+/// the workspace for a model that opens it with a tool of its own.
 #[test]
 fn prompts_name_the_source() {
     let fixture = Fixture::new();
@@ -242,8 +243,9 @@ fn prompts_name_the_source() {
     let hostile = MemorySkill::new(path("hostile")).file(path("SKILL.md"), text);
     let runtime = builder(&fixture, &source([deploy(SCRIPT), hostile])).build();
     let section = runtime.prompt().section(Budget::for_context_window(None));
-    let listed = "- deploy: Deploys. (file: memory:app/deploy/SKILL.md)";
+    let listed = "- deploy: Deploys. (file: /skill-sources/memory-app-";
     assert!(section.text().contains(listed), "{}", section.text());
+    assert!(!section.text().contains("memory:app"), "{}", section.text());
     let catalog = runtime.library().catalog();
     let hostile = catalog.entries().iter().map(|entry| entry.location());
     let hostile = hostile.last().unwrap();
@@ -252,10 +254,9 @@ fn prompts_name_the_source() {
             .prompt()
             .inject(&hostile.to_string_lossy(), InjectionFormat::Codex, None);
     let injected = injected.unwrap().text;
-    assert!(
-        injected.contains("<path>memory:app/hostile/SKILL.md</path>"),
-        "{injected}"
-    );
+    let shown = format!("<path>{}</path>", hostile.display());
+    assert!(injected.contains(&shown), "{injected}");
+    assert!(hostile.starts_with("/skill-sources"), "{hostile:?}");
     assert_eq!(injected.matches("</skill>").count(), 1, "{injected}");
     // Both have the same name, so neither is chosen.
     assert!(runtime.executor().preview("deploy", &main()).is_err());

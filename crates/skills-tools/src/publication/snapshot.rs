@@ -7,9 +7,9 @@ use std::sync::Arc;
 
 use cap_std::fs::File;
 use serde_json::{Map, Value};
+use skills_runtime::Entry;
 use skills_runtime::discovery::{FileStamp, SKILL_FILE, SkillFiles, StampedFile, StampedListing};
 use skills_runtime::manifest::{Document, FrontmatterScan, MAX_FILE_BYTES};
-use skills_runtime::Entry;
 
 use super::field_rules::check_fields;
 use super::published_skill::{PublishedFile, PublishedSkill};
