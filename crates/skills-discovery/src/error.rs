@@ -35,7 +35,9 @@ impl DiscoveryError {
             Repr::OutsideSkill => DiscoveryErrorKind::OutsideSkill,
             Repr::Manifest(_) => DiscoveryErrorKind::Manifest,
             Repr::Changed(_) | Repr::NotListed(_) => DiscoveryErrorKind::Changed,
-            Repr::Source(_) | Repr::SourcesDirectory(_) => DiscoveryErrorKind::Source,
+            Repr::Source(_) | Repr::SourcesDirectory(_) | Repr::SourceName => {
+                DiscoveryErrorKind::Source
+            }
             Repr::TooManyEntries { .. } => DiscoveryErrorKind::TooLarge,
             Repr::Io(_) => DiscoveryErrorKind::Io,
         }
@@ -151,6 +153,8 @@ pub(crate) enum Repr {
     NotListed(String),
     #[error("{0}")]
     Source(Box<dyn std::error::Error + Send + Sync>),
+    #[error("the name of a source must not be empty, absolute or have a part `..`")]
+    SourceName,
     #[error("sources have no skills while `{0}` exists")]
     SourcesDirectory(&'static str),
     #[error("I/O error: {0}")]

@@ -25,7 +25,9 @@ pub type ReceiveFile<'a> = dyn FnMut(&TreePath, &[u8]) -> Result<(), SourceFailu
 /// [`SourceRoot`](crate::SourceRoot) adds a source to a scan.
 pub trait SkillSource: Send + Sync {
     /// Returns the name of the source, which identifies it: approvals of its skills are for this
-    /// name, and so are the directories of the skills. An example is `memory:app`.
+    /// name, and so are the directories of the skills. An example is `memory:app`. Read once by
+    /// [`SourceRoot::new`](crate::SourceRoot::new). A source is skipped if its name is empty or has
+    /// invisible characters, and if it is an absolute path or one with `..`.
     fn name(&self) -> &str;
 
     /// Returns whether others can change what the source lists.

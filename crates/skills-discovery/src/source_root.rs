@@ -13,6 +13,9 @@ use crate::{Scope, SkillSource, SourceKind, TreePath, Trust};
 /// The directory of the paths of listed skills. It must not exist: nothing on the disk can then be
 /// at the path of a listed skill.
 pub(crate) const SOURCES_DIRECTORY: &str = "/skill-sources";
+/// The maximum length of the readable part of a directory name, in bytes.
+const MAX_LABEL_BYTES: usize = 40;
+
 /// Returns true if a path is that of a skill of a source, or of a file in it: nothing on the disk is
 /// there, so that it cannot be resolved.
 #[must_use]
@@ -29,9 +32,6 @@ pub(crate) fn is_missing(path: &Path) -> bool {
     metadata.is_err_and(|error| error.kind() == ErrorKind::NotFound)
 }
 
-/// The maximum length of the readable part of a directory name, in bytes.
-const MAX_LABEL_BYTES: usize = 40;
-
 /// A source that is scanned for skills, as a [`Root`](crate::Root) is for directories.
 ///
 /// A skill of a source hides no skill of a directory, whatever the
@@ -46,6 +46,10 @@ const MAX_LABEL_BYTES: usize = 40;
 #[must_use]
 pub struct SourceRoot {
     pub(crate) source: Arc<dyn SkillSource>,
+    /// The name of the source, read once: approvals are for the directory that is made from it.
+    pub(crate) name: Arc<str>,
+    /// Read once, as the trust depends on it.
+    pub(crate) kind: SourceKind,
     pub(crate) scope: Scope,
     pub(crate) scratch: Arc<Path>,
     pub(crate) trust: Trust,
@@ -59,12 +63,16 @@ impl SourceRoot {
     /// Creates a root with the default options. `scratch` is an existing directory, in which each
     /// skill that is opened gets a private temporary directory.
     pub fn new(source: Arc<dyn SkillSource>, scope: Scope, scratch: impl Into<PathBuf>) -> Self {
-        let trust = match source.kind() {
+        let kind = source.kind();
+        let trust = match kind {
             SourceKind::Local => Trust::Trusted,
             SourceKind::Live => Trust::Untrusted,
         };
+        let name = source.name();
         Self {
-            directory: directory_of(source.name()).into(),
+            directory: directory_of(name).into(),
+            name: name.into(),
+            kind,
             scope,
             scratch: scratch.into().into(),
             trust,
@@ -77,7 +85,7 @@ impl SourceRoot {
     /// Sets whether the user trusts the skills. Has no effect on a [`Live`](SourceKind::Live)
     /// source: others could replace what was trusted.
     pub fn trust(mut self, trust: Trust) -> Self {
-        if self.source.kind() == SourceKind::Local {
+        if self.kind == SourceKind::Local {
             self.trust = trust;
         }
         self
@@ -95,9 +103,18 @@ impl SourceRoot {
         self
     }
 
-    /// Returns the path of a skill for display: relative, as no path of a directory is.
-    pub(crate) fn location(&self, skill: &TreePath) -> PathBuf {
-        format!("{}/{skill}", self.source.name()).into()
+    /// Returns true if the name cannot be read as a path of a directory.
+    pub(crate) fn has_valid_name(&self) -> bool {
+        let mut parts = self.name.split(['/', '\\']);
+        !self.name.starts_with(['/', '\\'])
+            && !self.name.is_empty()
+            && parts.all(|part| part != "..")
+    }
+
+    /// Returns the path of a skill that is skipped, for display: relative, as no path of a directory
+    /// is.
+    pub(crate) fn skipped_path(&self, skill: &TreePath) -> PathBuf {
+        format!("{}/{skill}", self.name).into()
     }
 }
 
@@ -105,7 +122,7 @@ impl fmt::Debug for SourceRoot {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         // Not the source, which can contain all files of its skills.
         f.debug_struct("SourceRoot")
-            .field("source", &self.source.name())
+            .field("source", &self.name)
             .field("scope", &self.scope)
             .field("trust", &self.trust)
             .field("lock_directory", &self.lock_directory)

@@ -33,12 +33,12 @@ impl SourceScan<'_> {
     pub(crate) fn list(&self, output: &mut WalkOutput) {
         let listing = match self.read(output) {
             Ok(listing) => listing,
-            Err(reason) => return self.skip(self.root.source.name(), reason, output),
+            Err(reason) => return self.skip(&*self.root.name, reason, output),
         };
         let limit = self.limits.max_directories;
         if listing.len() > limit {
             let reason = SkipReason::TooManyDirectories { limit };
-            self.skip(self.root.source.name(), reason, output);
+            self.skip(&*self.root.name, reason, output);
         }
         let lock = self.read_lock(output);
         let skills = by_path(listing.into_iter().take(limit));
@@ -46,7 +46,7 @@ impl SourceScan<'_> {
             let entry = match (listed, parent(path, &skills)) {
                 (Err(reason), _) => Err(reason.clone()),
                 (_, Some(parent)) => Err(SkipReason::Nested {
-                    parent: self.root.location(parent),
+                    parent: self.root.skipped_path(parent),
                 }),
                 (Ok(listed), None) => self.entry(listed).map(|entry| (listed, entry)),
             };
@@ -57,7 +57,7 @@ impl SourceScan<'_> {
                     output.source_reasons.insert(directory, reason);
                     output.entries.push(entry);
                 }
-                Err(reason) => self.skip(self.root.location(path), reason, output),
+                Err(reason) => self.skip(self.root.skipped_path(path), reason, output),
             }
         }
     }
@@ -162,7 +162,7 @@ impl SourceScan<'_> {
         };
         let Some(required) = required else {
             let is_trusted =
-                self.root.source.kind() == SourceKind::Local && self.root.trust == Trust::Trusted;
+                self.root.kind == SourceKind::Local && self.root.trust == Trust::Trusted;
             return (!is_trusted).then_some(InactiveReason::Untrusted);
         };
         let difference = required.difference(listed.digest(), &listed.executables())?;

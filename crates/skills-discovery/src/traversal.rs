@@ -9,7 +9,7 @@ use skills_manifest::is_invisible;
 
 use crate::catalog::WalkOutput;
 use crate::directory_visit::{Child, Listing, VisitResult, Visitor};
-use crate::error::{DiscoveryError, DiscoveryErrorKind};
+use crate::error::{DiscoveryError, DiscoveryErrorKind, Repr};
 use crate::file_stamp::ScanStart;
 use crate::namespace::PluginNamespaces;
 use crate::open::open_canonical;
@@ -105,13 +105,16 @@ impl Walk<'_> {
             // Before the listing, so that a change meanwhile is noticed; also of a source that fails,
             // so that it is not asked again for each call.
             self.output.revisions.push(root.source.revision());
-            if !is_printable(root.source.name()) {
-                self.skip(root.source.name(), SkipReason::Unprintable);
+            if !is_printable(&root.name) {
+                self.skip(&*root.name, SkipReason::Unprintable);
+            } else if !root.has_valid_name() {
+                let reason = SkipReason::unreadable(Repr::SourceName.into());
+                self.skip(&*root.name, reason);
             } else if self.root_paths.insert(root.directory.to_path_buf()) {
                 scan.list(&mut self.output);
             } else {
                 // The entries of both would have the same directories.
-                self.skip(root.source.name(), SkipReason::AlreadyVisited);
+                self.skip(&*root.name, SkipReason::AlreadyVisited);
             }
         }
         self.previous = previous;

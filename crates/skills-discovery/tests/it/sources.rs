@@ -566,3 +566,59 @@ fn only_the_skills_that_were_opened_last_stay_written() {
     catalog.entries()[39].open().unwrap();
     assert_eq!(written(&tree), 33);
 }
+
+/// A name is shown before the paths of skipped skills.
+#[test]
+fn a_source_with_a_path_as_its_name_is_refused() {
+    let tree = Tree::new();
+    for name in [
+        "",
+        "/home/u/.skills",
+        "\\\\host",
+        "app/../../x",
+        "..",
+        "a\\..\\b",
+    ] {
+        let mut server = Server::new(&[("pdf", &text("pdf", "d"))]);
+        Arc::get_mut(&mut server).unwrap().name = name.to_owned();
+        let catalog = Discovery::new([]).source(root(&tree, server)).scan();
+        assert_eq!(states(&catalog), [format!("{name}: source")], "{name}");
+        let reason = catalog.skipped()[0].reason().to_string();
+        assert!(reason.starts_with("the name of a source"), "{reason}");
+    }
+}
+
+/// Approvals are for the directory, which is made from the name.
+#[test]
+fn the_name_of_a_source_is_read_once() {
+    let tree = Tree::new();
+    let renamed = Arc::new(Renamed(AtomicU64::new(0)));
+    let catalog = Discovery::new([]).source(root(&tree, renamed)).scan();
+    assert_eq!(states(&catalog), ["name-1/nameless: source"]);
+}
+
+/// A source with another name for each call.
+struct Renamed(AtomicU64);
+
+impl SkillSource for Renamed {
+    fn name(&self) -> &str {
+        let call = self.0.fetch_add(1, Ordering::Relaxed);
+        if call == 0 { "name-1" } else { "/other" }
+    }
+
+    fn kind(&self) -> SourceKind {
+        SourceKind::Live
+    }
+
+    fn list(&self) -> Result<SourceListing, SourceFailure> {
+        Ok(vec![Err((path("nameless"), "invalid".into()))])
+    }
+
+    fn open(&self, _: &ListedSkill, _: &mut ReceiveFile<'_>) -> Result<(), SourceFailure> {
+        Ok(())
+    }
+
+    fn revision(&self) -> u64 {
+        0
+    }
+}
