@@ -22,7 +22,7 @@ use crate::LockDifference;
 /// ```
 #[derive(Debug, thiserror::Error)]
 #[error(transparent)]
-pub struct DiscoveryError(#[from] Repr);
+pub struct DiscoveryError(#[from] pub(crate) Repr);
 
 impl DiscoveryError {
     /// Returns the class of the error, to branch on.
@@ -35,9 +35,10 @@ impl DiscoveryError {
             Repr::OutsideSkill => DiscoveryErrorKind::OutsideSkill,
             Repr::Manifest(_) => DiscoveryErrorKind::Manifest,
             Repr::Changed(_) | Repr::NotListed(_) => DiscoveryErrorKind::Changed,
-            Repr::Source(_) | Repr::SourcesDirectory(_) | Repr::SourceName => {
-                DiscoveryErrorKind::Source
-            }
+            Repr::Source(_)
+            | Repr::SourceFailing
+            | Repr::SourcesDirectory(_)
+            | Repr::SourceName => DiscoveryErrorKind::Source,
             Repr::TooManyEntries { .. } => DiscoveryErrorKind::TooLarge,
             Repr::Io(_) => DiscoveryErrorKind::Io,
         }
@@ -153,6 +154,8 @@ pub(crate) enum Repr {
     NotListed(String),
     #[error("{0}")]
     Source(Box<dyn std::error::Error + Send + Sync>),
+    #[error("skills of the source failed to open for 30 seconds; try again in a minute")]
+    SourceFailing,
     #[error("the name of a source must not be empty, absolute or have a part `..`")]
     SourceName,
     #[error("sources have no skills while `{0}` exists")]

@@ -82,6 +82,8 @@ mod namespace;
 mod omitted_file;
 #[cfg(feature = "fs")]
 mod open;
+#[cfg(feature = "fs")]
+mod open_failures;
 mod openai_file;
 #[cfg(feature = "fs")]
 mod parallel;

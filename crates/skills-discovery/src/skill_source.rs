@@ -39,7 +39,9 @@ pub trait SkillSource: Send + Sync {
     /// Fails if the source cannot be read. Then it has no skills.
     fn list(&self) -> Result<SourceListing, SourceFailure>;
 
-    /// Passes each file of a listed skill to `receive`, once, in any order.
+    /// Passes each file of a listed skill to `receive`, once, in any order. After a failure it is not
+    /// called again for the same skill for a minute, unless the revision changes, and for no skill
+    /// if the failures took 30 seconds.
     ///
     /// # Errors
     /// Fails if a file cannot be read, and with the error of `receive`.

@@ -7,6 +7,7 @@ use std::sync::Arc;
 
 use sha2::{Digest as _, Sha256};
 
+use crate::open_failures::OpenFailures;
 use crate::source_skill::RecentSkills;
 use crate::{Scope, SkillSource, SourceKind, TreePath, Trust};
 
@@ -57,6 +58,7 @@ pub struct SourceRoot {
     /// The path below which the directories of the skills are.
     pub(crate) directory: Arc<Path>,
     pub(crate) recent: Arc<RecentSkills>,
+    pub(crate) failures: Arc<OpenFailures>,
 }
 
 impl SourceRoot {
@@ -78,6 +80,7 @@ impl SourceRoot {
             trust,
             lock_directory: None,
             recent: Arc::default(),
+            failures: Arc::default(),
             source,
         }
     }

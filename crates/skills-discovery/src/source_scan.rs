@@ -131,6 +131,7 @@ impl SourceScan<'_> {
             source,
             scratch,
             recent,
+            failures,
             ..
         } = self.root;
         let previous = (self.previous)(directory).and_then(|entry| entry.location.source.as_ref());
@@ -143,6 +144,7 @@ impl SourceScan<'_> {
                         Arc::clone(scratch),
                         listed.clone(),
                         Arc::clone(recent),
+                        Arc::clone(failures),
                     ))
                 },
                 Arc::clone,

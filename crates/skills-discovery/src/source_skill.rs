@@ -5,6 +5,7 @@ use std::fmt;
 use std::io::Write;
 use std::path::Path;
 use std::sync::{Arc, Mutex, Weak};
+use std::time::Instant;
 
 use cap_std::fs::{Dir, OpenOptions};
 use skills_store::PrivateDir;
@@ -12,6 +13,7 @@ use skills_threads::lock;
 
 use crate::error::{DiscoveryError, Repr};
 use crate::open::open_root;
+use crate::open_failures::{Attempt, OpenFailures};
 use crate::{DigestCache, ListedFile, ListedSkill, SkillFiles, SkillSource};
 
 /// The prefix of the private directories.
@@ -27,6 +29,7 @@ pub(crate) struct SourceSkill {
     scratch: Arc<Path>,
     listed: ListedSkill,
     recent: Arc<RecentSkills>,
+    failures: Arc<OpenFailures>,
     /// Locked while the files are read, so that concurrent callers read them once.
     written: Mutex<Weak<WrittenSkill>>,
 }
@@ -61,12 +64,14 @@ impl SourceSkill {
         scratch: Arc<Path>,
         listed: ListedSkill,
         recent: Arc<RecentSkills>,
+        failures: Arc<OpenFailures>,
     ) -> Self {
         Self {
             source,
             scratch,
             listed,
             recent,
+            failures,
             written: Mutex::default(),
         }
     }
@@ -86,14 +91,15 @@ impl SourceSkill {
     }
 
     /// Returns a directory with exactly the listed files. The first call reads them from the source;
-    /// later ones compare the digest, which reads metadata only if nothing changed.
+    /// later ones compare the digest, which reads metadata only if nothing changed. A failure of the
+    /// source is remembered.
     pub(crate) fn open(&self) -> Result<(Dir, Arc<WrittenSkill>), DiscoveryError> {
         let mut written = lock(&self.written);
         let known = written.upgrade();
         let skill = match known.filter(|known| self.check(known).is_ok()) {
             Some(known) => known,
             None => {
-                let new = Arc::new(self.write()?);
+                let new = Arc::new(self.read_from_source()?);
                 self.check(&new)?;
                 *written = Arc::downgrade(&new);
                 new
@@ -112,6 +118,18 @@ impl SourceSkill {
             return Ok(());
         }
         Err(Repr::NotListed(self.listed.path().to_string()).into())
+    }
+
+    fn read_from_source(&self) -> Result<WrittenSkill, DiscoveryError> {
+        let attempt = Attempt {
+            revision: self.source.revision(),
+            start: Instant::now(),
+        };
+        self.failures.check(&self.listed, attempt)?;
+        self.write().inspect_err(|error| {
+            let end = Instant::now();
+            self.failures.record(&self.listed, attempt, end, error);
+        })
     }
 
     fn write(&self) -> Result<WrittenSkill, DiscoveryError> {

@@ -14,7 +14,8 @@ impl Entry {
     /// ([`OutsideSkill`](crate::DiscoveryErrorKind::OutsideSkill)). Fails if the skill is locked and
     /// changed since the scan ([`Changed`](crate::DiscoveryErrorKind::Changed)), which compares the
     /// metadata of all files of a locked skill; also if a source has other content than it listed.
-    /// The first call for a skill of a source waits for the source.
+    /// The first call for a skill of a source waits for the source; that the source failed is
+    /// remembered for a minute.
     pub fn open(&self) -> Result<SkillFiles, DiscoveryError> {
         let files = SkillFiles::open(&self.location)?;
         if let Some(locked) = &self.locked {

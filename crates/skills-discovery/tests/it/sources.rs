@@ -472,6 +472,8 @@ fn content_that_is_not_the_listed_one_is_not_opened() {
     let entry = catalog.inactive()[0].entry();
     let open = |files: &[(&str, &str)]| -> Result<SkillFiles, DiscoveryError> {
         server.send(files);
+        // A failure is remembered for the revision.
+        server.revision.fetch_add(1, Ordering::Relaxed);
         entry.open()
     };
     for files in [
@@ -492,6 +494,32 @@ fn content_that_is_not_the_listed_one_is_not_opened() {
         assert_eq!(written(&tree), 0, "{files:?}");
     }
     assert!(open(&[("SKILL.md", &listed)]).is_ok());
+}
+
+/// Callers open all skills one after the other, and again for each call.
+#[test]
+fn a_failure_to_open_is_remembered_for_the_revision() {
+    let tree = Tree::new();
+    let listed = text("pdf", "Reads.");
+    let server = Server::new(&[("pdf", &listed), ("docx", &text("docx", "d"))]);
+    server.send(&[("SKILL.md", "other")]);
+    let catalog = Discovery::new([])
+        .source(root(&tree, server.clone()))
+        .scan();
+    let opened = || server.opened.load(Ordering::Relaxed);
+    for _ in 0..3 {
+        for inactive in catalog.inactive() {
+            let error = inactive.entry().open().unwrap_err();
+            assert_eq!(error.kind(), DiscoveryErrorKind::Changed, "{error}");
+        }
+    }
+    assert_eq!(opened(), 2, "once for each skill");
+    server.send(&[("SKILL.md", &listed)]);
+    let pdf = catalog.inactive()[1].entry();
+    assert!(pdf.open().is_err());
+    server.revision.fetch_add(1, Ordering::Relaxed);
+    assert!(pdf.open().is_ok());
+    assert_eq!(opened(), 3);
 }
 
 #[test]
