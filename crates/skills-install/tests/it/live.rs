@@ -1,6 +1,8 @@
 //! Skills of a live MCP server, and of archives, as sources of a scan.
 
-use std::sync::{Arc, Mutex};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, mpsc};
+use std::thread;
 use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
@@ -253,6 +255,69 @@ fn a_server_that_does_not_answer_is_given_up() {
         );
         assert!(start.elapsed() < Duration::from_secs(20), "{pace:?}");
     }
+}
+
+/// Returns a server that calls `before` when it is asked for its skills.
+fn serve_pdf(before: impl Fn() + Send + Sync + 'static) -> WebServer {
+    let (entries, files) = (vec![entry("pdf", &pdf())], pdf());
+    WebServer::start(move |request: &Request| -> Reply {
+        if request.header("mcp-method") == Some("skills/list") {
+            before();
+        }
+        respond(request, &entries, &files)
+    })
+}
+
+#[test]
+fn an_open_does_not_wait_for_a_listing() {
+    let (asked, is_asked) = mpsc::channel();
+    let (answer, may_answer) = mpsc::channel::<()>();
+    let may_answer = Mutex::new(may_answer);
+    let is_first = AtomicBool::new(true);
+    let server = serve_pdf(move || {
+        if !is_first.swap(false, Ordering::SeqCst) {
+            asked.send(()).unwrap();
+            let _ = may_answer.lock().unwrap().recv();
+        }
+    });
+    let fixture = Fixture::new();
+    let spec = fixture.spec(&format!("mcp+{}", server.url("/mcp")));
+    let mut limits = FetchLimits::default();
+    limits.timeout = Duration::from_secs(10);
+    let source = loopback().limits(limits).live_source(&spec).unwrap();
+    let source = Arc::new(source.refresh_after(Duration::ZERO));
+    let root = SourceRoot::new(source.clone(), Scope::User, fixture.path(""));
+    let catalog = Discovery::new([]).source(root).scan();
+    let listing = thread::spawn(move || source.list().map(drop).is_ok());
+    is_asked.recv().unwrap();
+    assert!(catalog.inactive()[0].entry().open().is_ok());
+    assert!(!listing.is_finished());
+    drop(answer);
+    assert!(listing.join().unwrap());
+}
+
+#[test]
+fn callers_that_wait_for_a_listing_share_the_next_one() {
+    let listings = Arc::new(AtomicUsize::new(0));
+    let count = Arc::clone(&listings);
+    let server = serve_pdf(move || {
+        count.fetch_add(1, Ordering::SeqCst);
+        // Much longer than the other callers take to arrive.
+        thread::sleep(Duration::from_millis(500));
+    });
+    let spec = Fixture::new().spec(&format!("mcp+{}", server.url("/mcp")));
+    let source = loopback().live_source(&spec).unwrap();
+    let source = source.refresh_after(Duration::ZERO);
+    thread::scope(|scope| {
+        for _ in 0..5 {
+            scope.spawn(|| assert_eq!(source.list().unwrap().len(), 1));
+        }
+    });
+    assert_eq!(
+        listings.load(Ordering::SeqCst),
+        2,
+        "of the first, and of the others"
+    );
 }
 
 #[test]

@@ -36,9 +36,10 @@ const REFRESH_AFTER: Duration = Duration::from_secs(300);
 ///
 /// [`Fetcher::live_source`](crate::Fetcher::live_source) creates one. A listing reads the `SKILL.md`
 /// of each skill, of at most 1,000 skills, within 30 seconds or the timeout of the fetcher; a skill
-/// is read as a whole when it is first opened, within the same time. Scans use a listing, or that
-/// there was none, for five minutes. The digests of a listing and the files come from the same server, so they show only that
-/// both belong together: a skill is trusted once the user has agreed to its content digest
+/// is read as a whole when it is first opened, within the same time, also during a listing. Scans
+/// use a listing, or that there was none, for five minutes. The digests of a listing and the files
+/// come from the same server, so they show only that both belong together: a skill is trusted once
+/// the user has agreed to its content digest
 /// ([`SourceRoot::lock_directory`](skills_discovery::SourceRoot::lock_directory)).
 pub struct LiveSource {
     name: String,
@@ -47,14 +48,17 @@ pub struct LiveSource {
     refresh_after: Duration,
     created: Instant,
     latest: Mutex<Latest>,
+    /// What the server listed last. Not part of `latest`, which is locked while the server is asked:
+    /// an open does not wait for a listing.
+    entries: Mutex<Arc<Entries>>,
 }
 
 type Skills = BTreeMap<TreePath, Result<ListedSkill, String>>;
 
 /// The last listing.
 struct Latest {
+    /// The revision in which it began.
     revision: Option<u64>,
-    entries: Arc<Entries>,
     /// The skills, and why others are not valid, or why the server could not be asked.
     skills: Result<Skills, String>,
 }
@@ -90,9 +94,9 @@ impl LiveSource {
             created: Instant::now(),
             latest: Mutex::new(Latest {
                 revision: None,
-                entries: Arc::default(),
                 skills: Ok(Skills::new()),
             }),
+            entries: Mutex::default(),
         })
     }
 
@@ -123,7 +127,7 @@ impl LiveSource {
             };
             skills.insert(path.clone(), listed);
         }
-        latest.entries = server.entries;
+        *lock(&self.entries) = server.entries;
         Ok(skills)
     }
 
@@ -190,12 +194,14 @@ impl SkillSource for LiveSource {
     }
 
     fn list(&self) -> Result<SourceListing, SourceFailure> {
-        let revision = self.revision();
+        let arrived = self.revision();
         // Held while the server is asked, so that concurrent callers ask once.
         let mut latest = lock(&self.latest);
-        if latest.revision != Some(revision) {
+        // One that began while this caller waited is as new as its own would be.
+        if latest.revision < Some(arrived) {
+            let began = self.revision();
             latest.skills = self.ask(&mut latest).map_err(|error| error.to_string());
-            latest.revision = Some(revision);
+            latest.revision = Some(began);
         }
         let skills = latest.skills.clone()?.into_iter();
         let listed = skills.map(|(path, skill)| skill.map_err(|problem| (path, problem.into())));
@@ -207,7 +213,7 @@ impl SkillSource for LiveSource {
         skill: &ListedSkill,
         receive: &mut ReceiveFile<'_>,
     ) -> Result<(), SourceFailure> {
-        let entries = Arc::clone(&lock(&self.latest).entries);
+        let entries = Arc::clone(&lock(&self.entries));
         let (client, url) = self.client(u64::MAX)?;
         let server = McpServer::with_entries(client, &url, entries);
         let entry = server.entries.get(skill.path());
