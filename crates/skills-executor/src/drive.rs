@@ -12,6 +12,7 @@
 use std::path::Path;
 use std::sync::Arc;
 
+use skills_discovery::SkillFiles;
 use skills_sandbox::{EventSender, SandboxError};
 
 use crate::artifacts::ExecutionArtifacts;
@@ -39,7 +40,8 @@ pub(crate) async fn run_skill(
     let mut record = services.config().recorder.begin(name, &options.context)?;
     let result = async {
         let options = options.resolve_paths()?;
-        read_from_source(services, name).await?;
+        // Kept until the plan has opened them, too.
+        let _read = read_from_source(services, name).await?;
         let planned = Planned::of_skill(services, name, options, hook)?;
         // The exit code of a hook is an answer.
         if hook.is_none() {
@@ -116,15 +118,18 @@ async fn attempt(
 
 /// Reads a skill of a source before a run is planned: a source can be a server, for which this thread
 /// must not wait.
-async fn read_from_source(services: &Services, name: &str) -> Result<(), RuntimeError> {
+async fn read_from_source(
+    services: &Services,
+    name: &str,
+) -> Result<Option<SkillFiles>, RuntimeError> {
     let library = services.library();
     if !library.discovery().has_sources() {
-        return Ok(());
+        return Ok(None);
     }
     let (library, name) = (library.clone(), name.to_owned());
-    skills_threads::run_blocking(move || library.read_from_source(&name))
-        .await
-        .map_err(|error| SandboxError::setup("reading the skill", error).into())
+    let read = skills_threads::run_blocking(move || library.read_from_source(&name));
+    let read = read.await;
+    Ok(read.map_err(|error| SandboxError::setup("reading the skill", error))??)
 }
 
 /// Starts the record of a run in the usage ledger.

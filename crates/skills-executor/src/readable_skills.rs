@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use skills_audit::ContentHash;
 use skills_policy::{Access, Permission, Request};
+use skills_sandbox::SandboxError;
 
 use crate::artifacts::UnreadableSkill;
 use crate::content::{check_content_unchanged, copy_content};
@@ -141,7 +142,11 @@ impl ReadableSkills {
 
 impl CheckedSkill {
     async fn open(services: &Services, directory: &Path) -> Result<Self, RuntimeError> {
-        let skill = SkillSubject::open(services.library(), &directory.to_string_lossy())?;
+        let library = services.library().clone();
+        let name = directory.to_string_lossy().into_owned();
+        // That of a source can wait for a server.
+        let skill = skills_threads::run_blocking(move || SkillSubject::open(&library, &name)).await;
+        let skill = skill.map_err(|error| SandboxError::setup("reading the skill", error))??;
         let subject = RunSubject::Skill(Box::new(skill));
         // The program that reads them may run in a container.
         let directories = services.config().directories.without_memory();

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::sync::{Arc, Weak};
 use std::time::SystemTime;
 
-use skills_discovery::{Catalog, Discovery, Entry, Generations, Lookup};
+use skills_discovery::{Catalog, Discovery, Entry, Generations, Lookup, SkillFiles};
 #[cfg(feature = "watch")]
 use skills_discovery::{CatalogChange, RootWatcher, WatchOptions};
 use skills_ledger::Ledger;
@@ -15,7 +15,7 @@ use skills_prompt::{InstalledServers, ListingMode, ListingModes, MissingRequirem
 use crate::catalog_cache::{CatalogCache, CatalogSnapshot, ScanResult};
 use crate::content_digests::ContentDigests;
 use crate::error::LibraryError;
-use crate::opened_skill::OpenedSkill;
+use crate::opened_skill::{OpenedSkill, open_files};
 use crate::program_search::{Finders, ProgramSearch};
 #[cfg(feature = "search")]
 use crate::reference_search::{self, ReferenceSearch};
@@ -215,14 +215,15 @@ impl Library {
     }
 
     /// Reads the files of a skill that a source lists, so that [`Entry::open`] does not wait for the
-    /// source soon after. For callers that must not block; call it on a blocking thread. Does nothing
-    /// for other skills, and leaves errors to the next use.
-    pub fn read_from_source(&self, name: &str) {
-        let catalog = self.catalog();
-        if let Lookup::Found(entry) = catalog.find(name)
-            && !entry.has_directory()
-        {
-            let _ = entry.open();
+    /// source as long as the caller keeps them. For callers that must not block; call it on a
+    /// blocking thread. Returns `None` for other skills, and for names of none or of several.
+    ///
+    /// # Errors
+    /// Fails as opening the skill does.
+    pub fn read_from_source(&self, name: &str) -> Result<Option<SkillFiles>, LibraryError> {
+        match self.catalog().find(name) {
+            Lookup::Found(entry) if !entry.has_directory() => open_files(entry).map(Some),
+            _ => Ok(None),
         }
     }
 

@@ -1,10 +1,14 @@
 //! Skills of sources through the runtime: listed, loaded, approved and run like those of directories.
 
 use std::path::PathBuf;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
+use std::thread::{self, ThreadId};
 
-use skills_runtime::discovery::{MemorySkill, MemorySource, SourceRoot, TreePath, Trust};
+use skills_runtime::discovery::{
+    ListedSkill, MemorySkill, MemorySource, ReceiveFile, SkillSource, SourceFailure, SourceKind,
+    SourceListing, SourceRoot, TreePath, Trust,
+};
 use skills_runtime::policy::{ApprovalFuture, ApprovalRequest};
 use skills_runtime::{
     ApprovalResponse, Approver, Budget, Builder, ErrorKind, ExecutionOptions, FileApprovalStore,
@@ -181,6 +185,73 @@ async fn another_skill_can_be_read_by_a_run() {
     }));
     let artifacts = runtime.execute_skill("deploy", options).await.unwrap();
     assert!(artifacts.unreadable_skills.is_empty(), "{artifacts:?}");
+}
+
+/// A source that does not send a skill, and is asked again for each use.
+struct Failing {
+    listed: MemorySource,
+    revision: AtomicU64,
+    /// The threads that waited for it.
+    threads: Mutex<Vec<ThreadId>>,
+}
+
+impl SkillSource for Failing {
+    fn name(&self) -> &str {
+        "failing"
+    }
+
+    fn kind(&self) -> SourceKind {
+        SourceKind::Local
+    }
+
+    fn list(&self) -> Result<SourceListing, SourceFailure> {
+        self.listed.list()
+    }
+
+    fn open(&self, _: &ListedSkill, _: &mut ReceiveFile<'_>) -> Result<(), SourceFailure> {
+        self.threads.lock().unwrap().push(thread::current().id());
+        Err("no response".into())
+    }
+
+    fn revision(&self) -> u64 {
+        self.revision.fetch_add(1, Ordering::SeqCst)
+    }
+}
+
+/// A source can be a server that does not answer.
+#[tokio::test]
+async fn a_run_does_not_wait_for_a_source_on_an_async_thread() {
+    let fixture = Fixture::new();
+    let other = MemorySkill::new(path("other"))
+        .file(path("SKILL.md"), "---\nname: other\ndescription: d\n---\n");
+    let failing = Arc::new(Failing {
+        listed: MemorySource::new("failing", [other]),
+        revision: AtomicU64::new(0),
+        threads: Mutex::default(),
+    });
+    let root = SourceRoot::new(failing.clone(), Scope::User, fixture.path(""));
+    let runtime = builder(&fixture, &source([deploy(SCRIPT)]))
+        .source(root)
+        .build();
+    let error = runtime.execute_skill("other", main()).await.unwrap_err();
+    assert!(
+        error.message_with_sources().contains("no response"),
+        "{error}"
+    );
+
+    let catalog = runtime.library().refresh();
+    let mut entries = catalog.entries().iter();
+    let other = entries.find(|entry| entry.name().as_str() == "other");
+    let options = ExecutionOptions {
+        readable_skills: vec![other.unwrap().directory().to_owned()],
+        ..main()
+    };
+    let artifacts = runtime.execute_skill("deploy", options).await.unwrap();
+    let unreadable = &artifacts.unreadable_skills[0];
+    assert!(unreadable.reason.contains("no response"), "{artifacts:?}");
+    let threads = failing.threads.lock().unwrap();
+    assert_eq!(threads.len(), 2);
+    assert!(!threads.contains(&thread::current().id()));
 }
 
 #[cfg(feature = "search")]
