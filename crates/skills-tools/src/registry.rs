@@ -10,11 +10,10 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use skills_runtime::Entry;
-use skills_runtime::manifest::ScriptSpec;
 
 use self::script_index::{IndexedScript, ScriptIndex};
 use crate::overrides::{OverrideSnapshot, ScriptId, ToolOverride};
-use skills_script::{ArgumentSource, MAX_SCRIPT_BYTES, ScriptTool, find_spec};
+use skills_script::{ArgumentSource, ScriptTool};
 
 pub use self::options::DefaultScriptState;
 pub(crate) use self::script_index::ScriptScanner;
@@ -136,20 +135,11 @@ impl<'a> RegistryEntry<'a> {
 
     /// Reads the script and builds its tool. The error is a warning for the host application.
     pub(crate) fn load_tool(&self) -> Result<ScriptToolEntry, String> {
-        let IndexedScript {
-            name, entry, file, ..
-        } = self.script;
-        let skill = entry.name().as_str();
-        let path = format!("scripts/{file}");
-        let source = entry
-            .open()
-            // Read on every call: the index compares metadata only, and the content may have
-            // changed.
-            .and_then(|files| files.read(&path, MAX_SCRIPT_BYTES));
-        let source =
-            source.map_err(|error| format!("skill `{skill}`: cannot read '{path}': {error}"))?;
-        let specs: &[ScriptSpec] = &entry.manifest().extensions().scripts;
-        let mut tool = ScriptTool::new(skill, file, name.clone(), &source, find_spec(specs, file));
+        let IndexedScript { entry, file, .. } = self.script;
+        let mut tool = self.script.tool().map_err(|error| {
+            let skill = entry.name();
+            format!("skill `{skill}`: cannot read 'scripts/{file}': {error}")
+        })?;
         if let Some(description) = &self.settings.description {
             tool.description.clone_from(description);
         }

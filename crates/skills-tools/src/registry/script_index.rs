@@ -1,16 +1,19 @@
 //! Index of the scripts of all skills, rebuilt only after changes.
 
 use std::collections::BTreeSet;
-#[cfg(feature = "watch")]
-use std::sync::OnceLock;
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, OnceLock};
 
-use skills_runtime::discovery::{Generation, InactiveEntry, InactiveReason, StampSet};
+use skills_runtime::discovery::{
+    DiscoveryError, Generation, InactiveEntry, InactiveReason, StampSet,
+};
 use skills_runtime::{Catalog, Entry, Library};
 
 use super::skill_scripts::{ListedScripts, list_scripts, omitted_scripts, select};
 use crate::overrides::ScriptId;
-use skills_script::{ScriptSet, assign_names, may_be_script, unmatched_specs};
+use skills_script::{
+    MAX_SCRIPT_BYTES, ScriptSet, ScriptTool, assign_names, find_spec, may_be_script,
+    unmatched_specs,
+};
 use skills_threads::lock;
 
 /// Maximum number of scripts of one skill that become tools.
@@ -38,6 +41,34 @@ pub(super) struct IndexedScript {
     pub(super) script_id: ScriptId,
     pub(super) entry: Entry,
     pub(super) file: String,
+    /// The tool of a script of a source, which cannot change in this catalog.
+    listed_tool: OnceLock<ScriptTool>,
+}
+
+impl IndexedScript {
+    /// Returns the tool of the script. A script in a directory is read on every call: the index
+    /// compares metadata only, and the content may have changed.
+    pub(super) fn tool(&self) -> Result<ScriptTool, DiscoveryError> {
+        if let Some(tool) = self.listed_tool.get() {
+            return Ok(tool.clone());
+        }
+        let (entry, file) = (&self.entry, &self.file);
+        let files = entry.open()?;
+        let source = files.read(&format!("scripts/{file}"), MAX_SCRIPT_BYTES)?;
+        let spec = find_spec(&entry.manifest().extensions().scripts, file);
+        let tool = ScriptTool::new(
+            entry.name().as_str(),
+            file,
+            self.name.clone(),
+            &source,
+            spec,
+        );
+        if !entry.has_directory() {
+            // Another caller can have stored the same tool.
+            let _ = self.listed_tool.set(tool.clone());
+        }
+        Ok(tool)
+    }
 }
 
 /// Scans the scripts of a catalog, and caches the last index.
@@ -127,6 +158,7 @@ impl ScriptIndex {
                 script_id: ScriptId::for_script(catalog, entry, &file),
                 entry: entry.clone(),
                 file,
+                listed_tool: OnceLock::new(),
             })
             .collect();
         index
@@ -221,7 +253,8 @@ impl ScriptIndex {
             // A stamp that does not match the listing was taken after a change, and would hide it.
             is_cacheable &= stamp.is_some_and(|stamp| stamp.bytes() == *bytes);
         }
-        if !is_cacheable {
+        // A skill of a source has no stamps, and other files of it are another entry of the catalog.
+        if !is_cacheable && entry.has_directory() {
             self.uncacheable.push((entry.clone(), listed));
         }
         let all: Vec<String> = files.iter().map(|(file, _)| file.clone()).collect();

@@ -1,9 +1,14 @@
 //! Skills of sources through the tools: no path tells a model that they have no directory.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::{Duration, Instant};
 
 use serde_json::json;
-use skills_runtime::discovery::{MemorySkill, MemorySource, SourceRoot, TreePath};
+use skills_runtime::discovery::{
+    ListedSkill, MemorySkill, MemorySource, ReceiveFile, SkillSource, SourceFailure, SourceKind,
+    SourceListing, SourceRoot, TreePath,
+};
 use skills_runtime::policy::{Effect, Rule, RuleSource};
 use skills_runtime::{Policy, Scope};
 use skills_test_support::skip_without_sandbox;
@@ -139,5 +144,64 @@ async fn skills_of_a_source_are_not_written() {
         let output = tools.call("skills_write", arguments).await;
         assert_eq!(output.code(), Some("read_only"), "{}", output.text());
         assert!(output.text().contains("a skill without a directory"));
+    }
+}
+
+/// Counts how often its skills are read.
+struct Counting(MemorySource, AtomicUsize);
+
+impl SkillSource for Counting {
+    fn name(&self) -> &str {
+        self.0.name()
+    }
+
+    fn kind(&self) -> SourceKind {
+        self.0.kind()
+    }
+
+    fn list(&self) -> Result<SourceListing, SourceFailure> {
+        self.0.list()
+    }
+
+    fn open(
+        &self,
+        skill: &ListedSkill,
+        receive: &mut ReceiveFile<'_>,
+    ) -> Result<(), SourceFailure> {
+        self.1.fetch_add(1, Ordering::SeqCst);
+        self.0.open(skill, receive)
+    }
+
+    fn revision(&self) -> u64 {
+        self.0.revision()
+    }
+}
+
+/// More skills than stay open: a comparison that opened them would read all of them again.
+#[test]
+fn scripts_of_sources_are_listed_once() {
+    let host = Host::new();
+    let path = |text: &str| TreePath::new(text).unwrap();
+    let skills = (0..40).map(|number| {
+        let text = format!("---\nname: s{number}\ndescription: d\n---\n");
+        MemorySkill::new(path(&format!("s{number}")))
+            .file(path("SKILL.md"), text)
+            .file(path("scripts/x.py"), "print(1)\n")
+    });
+    let source = MemorySource::new("app", skills);
+    let source = Arc::new(Counting(source, AtomicUsize::new(0)));
+    let root = SourceRoot::new(source.clone(), Scope::User, host.path("scratch"));
+    let tools = host.builder(host.runtime().source(root)).build().unwrap();
+    let read = || {
+        let definitions = tools.definitions().unwrap();
+        let scripts = definitions.iter();
+        let scripts = scripts.filter(|tool| tool.name.starts_with("skill__"));
+        assert_eq!(scripts.count(), 40);
+        source.1.load(Ordering::SeqCst)
+    };
+    // Directories that were just written are scanned again.
+    let end = Instant::now() + Duration::from_secs(10);
+    while read() != read() {
+        assert!(Instant::now() < end, "read again for each call");
     }
 }
