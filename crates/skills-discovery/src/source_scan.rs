@@ -1,6 +1,6 @@
 //! Lists the skills of sources as entries of a catalog.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 
@@ -16,7 +16,7 @@ use crate::source_skill::SourceSkill;
 use crate::walk_path::WalkPath;
 use crate::{
     ContentLock, Entry, FileStamp, InactiveReason, LOCK_FILE, ListedSkill, LockError, ScanLimits,
-    SkipReason, Skipped, SourceFailure, SourceKind, SourceListing, TreePath, Trust,
+    SkipReason, Skipped, SourceKind, SourceListing, TreePath, Trust,
 };
 
 /// Lists the skills of one source.
@@ -35,15 +35,17 @@ impl SourceScan<'_> {
             Ok(listing) => listing,
             Err(reason) => return self.skip(&*self.root.name, reason, output),
         };
+        let skills = by_path(listing);
         let limit = self.limits.max_directories;
-        if listing.len() > limit {
+        if skills.len() > limit {
             let reason = SkipReason::TooManyDirectories { limit };
             self.skip(&*self.root.name, reason, output);
         }
         let lock = self.read_lock(output);
-        let skills = by_path(listing.into_iter().take(limit));
-        for (path, listed) in &skills {
-            let entry = match (listed, parent(path, &skills)) {
+        // One that is not valid hides none below it. A path is before those below it.
+        let mut valid = BTreeSet::new();
+        for (path, listed) in skills.iter().take(limit) {
+            let entry = match (listed, parent(path, &valid)) {
                 (Err(reason), _) => Err(reason.clone()),
                 (_, Some(parent)) => Err(SkipReason::Nested {
                     parent: self.root.skipped_path(parent),
@@ -52,6 +54,7 @@ impl SourceScan<'_> {
             };
             match entry {
                 Ok((listed, entry)) => {
+                    valid.insert(path);
                     let directory = Arc::clone(&entry.location.directory);
                     let reason = self.inactive_reason(listed, lock.as_ref());
                     output.source_reasons.insert(directory, reason);
@@ -178,9 +181,7 @@ impl SourceScan<'_> {
 /// A skill, or why it is skipped.
 type ListedOrSkipped = Result<ListedSkill, SkipReason>;
 
-fn by_path(
-    listing: impl Iterator<Item = Result<ListedSkill, (TreePath, SourceFailure)>>,
-) -> BTreeMap<TreePath, ListedOrSkipped> {
+fn by_path(listing: SourceListing) -> BTreeMap<TreePath, ListedOrSkipped> {
     let mut found = BTreeMap::new();
     for listed in listing {
         let (path, listed) = match listed {
@@ -200,11 +201,7 @@ fn by_path(
 }
 
 /// Returns the path of the skill that a path is in.
-fn parent<'a>(
-    path: &TreePath,
-    skills: &'a BTreeMap<TreePath, ListedOrSkipped>,
-) -> Option<&'a TreePath> {
+fn parent<'a>(path: &TreePath, skills: &BTreeSet<&'a TreePath>) -> Option<&'a TreePath> {
     let mut above = path.ancestors().skip(1);
-    let found = above.find_map(|above| skills.get_key_value(&TreePath::new(above).ok()?));
-    found.map(|(path, _)| path)
+    above.find_map(|above| skills.get(&TreePath::new(above).ok()?).copied())
 }

@@ -6,8 +6,8 @@ use std::sync::{Arc, Mutex};
 use skills_discovery::{
     Catalog, ConfigRule, Discovery, DiscoveryError, DiscoveryErrorKind, Entry, ListedFile,
     ListedSkill, ListingProblem, Lookup, MemorySkill, MemorySource, Precedence, ReceiveFile, Root,
-    Scope, Selector, SkillFiles, SkillSource, SkipReason, SourceFailure, SourceKind, SourceListing,
-    SourceRoot, TreePath, Trust,
+    ScanLimits, Scope, Selector, SkillFiles, SkillSource, SkipReason, SourceFailure, SourceKind,
+    SourceListing, SourceRoot, TreePath, Trust,
 };
 
 use crate::tree::Tree;
@@ -326,13 +326,19 @@ fn an_invalid_skill_hides_no_other() {
         with(&"n".repeat(129), "---\ndescription: d\n---\n"),
         skill("pdf"),
         with("pdf/nested", &text("nested", "d")),
+        with("broken/good", &text("good", "d")),
+        with("broken-too/good", &text("too", "d")),
+        with("twice/once", &text("once", "d")),
         skill("twice"),
         skill("twice"),
         skill("pptx").file(path("a/x"), "1").file(path("A/y"), "2"),
     ];
     let states = states(&memory(&tree, skills).scan()).join("\n");
     insta::assert_snapshot!(states.replace(&"n".repeat(129), "LONG"), @r"
+    good
+    once
     pdf
+    too
     memory:app/broken: frontmatter-missing
     memory:app/empty: source
     memory:app/large: too-large
@@ -341,6 +347,19 @@ fn an_invalid_skill_hides_no_other() {
     memory:app/pptx: source
     memory:app/twice: listed-twice
     ");
+}
+
+/// In the order of their paths, not in that of the source.
+#[test]
+fn a_listing_beyond_the_limit_keeps_the_same_skills() {
+    let tree = Tree::new();
+    let mut limits = ScanLimits::default();
+    limits.max_directories = 2;
+    for names in [["a", "b", "c"], ["c", "b", "a"]] {
+        let discovery = memory(&tree, names.map(skill)).limits(limits.clone());
+        let states = states(&discovery.scan());
+        assert_eq!(states, ["a", "b", "memory:app: directory-limit"]);
+    }
 }
 
 #[test]
