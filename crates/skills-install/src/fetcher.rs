@@ -150,6 +150,12 @@ impl Fetcher {
     /// in addition a skill must not have symlinks. `scratch` is an existing directory for temporary
     /// files.
     ///
+    /// Nobody is asked: what the server has now is trusted as the root of the memory source says,
+    /// which is [`Trusted`](skills_discovery::Trust::Trusted) by default. Unless the application
+    /// itself decides what the source contains, as for an archive that it ships, use
+    /// `SourceRoot::new(..).trust(Trust::Untrusted).lock_directory(..)`: then a skill is active only
+    /// while its digest is the one that the user has agreed to.
+    ///
     /// # Errors
     /// Fails if the source cannot be fetched, or if one of its skills cannot be used.
     pub fn fetch_into_memory(

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use serde_json::{Value, json};
 use skills_discovery::{
     Catalog, Discovery, DiscoveryErrorKind, MemorySource, Scope, SkillFiles, SkillSource,
-    SourceRoot,
+    SourceRoot, Trust,
 };
 use skills_install::{FetchLimits, Fetcher, InstallErrorKind, LiveSource};
 use tar::EntryType;
@@ -255,6 +255,34 @@ fn a_server_that_does_not_answer_is_given_up() {
         );
         assert!(start.elapsed() < Duration::from_secs(20), "{pace:?}");
     }
+}
+
+/// A server that is fetched from at each start can change them at any time.
+#[test]
+fn skills_that_are_fetched_into_memory_can_need_an_agreement() {
+    let scene = Scene::new(vec![entry("pdf", &pdf())], &pdf());
+    let scan = || {
+        let spec = format!("mcp+{}", scene.server.url("/mcp"));
+        let spec = scene.fixture.spec(&spec);
+        let fetched = loopback().fetch_into_memory(&spec, &scene.fixture.path(""));
+        let source = Arc::new(MemorySource::new("fetched", fetched.unwrap()));
+        let root = SourceRoot::new(source, Scope::User, scene.fixture.path(""))
+            .trust(Trust::Untrusted)
+            .lock_directory(scene.fixture.path(""));
+        Discovery::new([]).source(root).scan()
+    };
+    let catalog = scan();
+    assert_eq!(states(&catalog), ["pdf untrusted"]);
+    scene.agree(&catalog);
+    assert_eq!(states(&scan()), ["pdf"]);
+    let mut other = pdf();
+    other[1] = File::new("skill://acme/pdf/scripts/run.py", "print(2)");
+    {
+        let mut served = scene.served.lock().unwrap();
+        served.entries = vec![entry("pdf", &other)];
+        served.files = other;
+    }
+    assert_eq!(states(&scan()), ["pdf changed"]);
 }
 
 /// Returns a server that calls `before` when it is asked for its skills.
