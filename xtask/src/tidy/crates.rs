@@ -21,8 +21,8 @@ const CRATES: &[(&str, usize, &[&str])] = &[
     (
         "skills-discovery",
         // The paths of files of a skill, which were in `skills-install`; skills of sources that are
-        // not directories.
-        11_180,
+        // not directories, and failures of these sources.
+        11_300,
         &[
             "skills-clients",
             "skills-manifest",
@@ -39,7 +39,7 @@ const CRATES: &[(&str, usize, &[&str])] = &[
     (
         "skills-install",
         // Recovery of a change at each of its steps; skills of a live server, and skills in memory.
-        13_050,
+        13_060,
         &[
             // Of the other column, but without features it is a table of addresses.
             "skills-egress without features",
@@ -215,7 +215,8 @@ const CRATES: &[(&str, usize, &[&str])] = &[
     ),
     (
         "skills-tools",
-        13_110,
+        // Scripts of sources are read once.
+        13_150,
         &["skills-runtime", "skills-script", "skills-threads"],
     ),
     (
