@@ -410,6 +410,7 @@ impl Executor {
     ///
     /// # Errors
     /// Same as [`execute`](Self::execute).
+    #[doc(hidden)]
     pub async fn execute_hook(
         &self,
         name: &str,
@@ -423,6 +424,7 @@ impl Executor {
     ///
     /// # Errors
     /// Same as [`preview`](Self::preview).
+    #[doc(hidden)]
     pub fn preview_hook(
         &self,
         name: &str,
@@ -437,6 +439,7 @@ impl Executor {
     ///
     /// # Errors
     /// Same as [`approve`](Self::approve).
+    #[doc(hidden)]
     pub fn approve_hook(
         &self,
         name: &str,
@@ -461,6 +464,7 @@ impl Executor {
 
     /// Records a hook that was rejected before its run was planned. Returns the error if the record
     /// cannot be written.
+    #[doc(hidden)]
     pub fn record_rejected_hook(
         &self,
         name: &str,

@@ -98,7 +98,10 @@ impl Remedy {
             Self::Memory { .. } => return self.limit_arguments("--memory"),
             Self::Timeout { limit_ms } => {
                 let max = ResourceLimits::default_ceiling().wall_time.as_secs();
-                let raised = (limit_ms * RAISE_FACTOR).div_ceil(1_000).min(max);
+                let raised = limit_ms
+                    .saturating_mul(RAISE_FACTOR)
+                    .div_ceil(1_000)
+                    .min(max);
                 let is_raised = raised * 1_000 > *limit_ms;
                 let words = is_raised.then(|| ["--timeout".to_owned(), raised.to_string()]);
                 return words.into_iter().flatten().collect();
