@@ -1,4 +1,4 @@
-//! A run that goes on: its events, and how to stop it.
+//! A run whose program was started: its events, and how to stop it.
 
 use std::collections::VecDeque;
 use std::sync::{Arc, OnceLock};
@@ -79,8 +79,8 @@ impl RunHandle {
         }
     }
 
-    /// Closes an output stream of the program, as the reader of a pipe does. The program is told so by
-    /// its next write.
+    /// Closes an output stream of the program, as the reader of a pipe does. The next write of the
+    /// program fails.
     pub fn close_output(&mut self, stream: OutputStream) {
         self.redaction.closed[stream as usize] = true;
         self.events.close(stream);

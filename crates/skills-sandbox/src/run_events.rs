@@ -68,7 +68,7 @@ struct Shared {
 /// Receives the events of a run, in their order.
 ///
 /// A program whose output is not read waits once 1 MiB is waiting. Dropping the receiver closes the
-/// output streams of the program, which is then told so by its next write.
+/// output streams of the program, whose next write then fails.
 pub struct EventReceiver {
     events: mpsc::UnboundedReceiver<SentEvent>,
     shared: Arc<Shared>,
@@ -91,9 +91,9 @@ impl Drop for Room {
     }
 }
 
-/// Nobody receives the events of a run any more.
+/// The receiver of the events of a run was dropped, or closed the stream.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-#[error("nobody receives the events of the run")]
+#[error("the receiver of the events of the run was dropped")]
 pub struct EventsClosed;
 
 /// Creates a sender of events and their receiver.
@@ -181,7 +181,7 @@ impl EventReceiver {
         Some(event)
     }
 
-    /// Closes an output stream of the program, which is told so by its next write. What it wrote before
+    /// Closes an output stream of the program, whose next write fails. What it wrote before
     /// can still be received.
     pub fn close(&self, stream: OutputStream) {
         self.shared.closed[stream as usize].store(true, Ordering::Relaxed);
