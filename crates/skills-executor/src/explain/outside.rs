@@ -9,7 +9,7 @@
 use std::fmt;
 use std::fs::Metadata;
 use std::path::{Path, PathBuf};
-use std::time::{Duration, SystemTime};
+use std::time::SystemTime;
 
 use cap_std::ambient_authority;
 use cap_std::fs::Dir;
@@ -187,7 +187,8 @@ impl OldFiles<'_> {
 fn is_older(metadata: &Metadata, started: SystemTime) -> bool {
     use std::os::unix::fs::MetadataExt;
     // Clocks of file systems lag behind by up to ten milliseconds.
-    let since = started.duration_since(SystemTime::UNIX_EPOCH + Duration::from_millis(20));
+    let since =
+        started.duration_since(SystemTime::UNIX_EPOCH + std::time::Duration::from_millis(20));
     let since = since.unwrap_or_default();
     let seconds = i64::try_from(since.as_secs()).unwrap_or(i64::MAX);
     (metadata.ctime(), metadata.ctime_nsec()) < (seconds, i64::from(since.subsec_nanos()))
