@@ -9,16 +9,23 @@ use crate::skills::command;
 
 /// Starts a skill with one script, with pipes for all streams.
 fn start(tree: &SkillTree, script: &str) -> Child {
+    start_with(tree, script, &[])
+}
+
+fn start_with(tree: &SkillTree, script: &str, options: &[&str]) -> Child {
     tree.skill("one", "").script("one", "main.py", script);
     let root = tree.path("skills").display().to_string();
     let scratch = tree.path("scratch");
     std::fs::create_dir_all(&scratch).unwrap();
-    command(&["run", "one", "--root", &root], &scratch)
-        .stdin(Stdio::piped())
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .spawn()
-        .unwrap()
+    command(
+        &[&["run", "one", "--root", &root], options].concat(),
+        &scratch,
+    )
+    .stdin(Stdio::piped())
+    .stdout(Stdio::piped())
+    .stderr(Stdio::piped())
+    .spawn()
+    .unwrap()
 }
 
 fn text(mut reader: impl Read) -> String {
@@ -56,7 +63,7 @@ fn output_comes_while_the_program_runs() {
 
 /// As in `skills run one | head -1`. Without the signal the program would write for ever.
 #[test]
-fn a_program_is_told_that_the_reader_of_its_output_went_away() {
+fn a_closed_pipe_ends_the_program_that_writes_to_it() {
     if skip_without_sandbox() {
         return;
     }
@@ -103,4 +110,88 @@ fn an_interrupted_program_can_clean_up() {
     assert_eq!(text(stdout), "cleaned\n");
     assert!(text(child.stderr.take().unwrap()).contains("`one` was interrupted"));
     assert!(!child.wait().unwrap().success());
+}
+
+/// A full disk below standard output loses neither the output files nor the end of the report.
+#[test]
+fn output_files_are_saved_although_the_output_cannot_be_printed() {
+    if skip_without_sandbox() {
+        return;
+    }
+    let tree = SkillTree::new("skills/");
+    tree.skill("one", "").script(
+        "one",
+        "main.py",
+        "print('shown')\nopen('kept.txt', 'w').write('kept')\n",
+    );
+    let (root, saved) = (tree.path("skills"), tree.path("saved"));
+    let scratch = tree.path("scratch");
+    std::fs::create_dir_all(&scratch).unwrap();
+    let arguments = [
+        "run",
+        "one",
+        "--root",
+        root.to_str().unwrap(),
+        "--output",
+        saved.to_str().unwrap(),
+    ];
+    let full = std::fs::File::options()
+        .write(true)
+        .open("/dev/full")
+        .unwrap();
+    let output = command(&arguments, &scratch)
+        .stdin(Stdio::null())
+        .stdout(full)
+        .output()
+        .unwrap();
+    let stderr = String::from_utf8(output.stderr).unwrap();
+    assert!(!output.status.success());
+    assert!(stderr.contains("cannot print all output"), "{stderr}");
+    assert_eq!(
+        std::fs::read_to_string(saved.join("kept.txt")).unwrap(),
+        "kept"
+    );
+}
+
+/// The program leads a session of its own, and so can its children. A signal of the program itself to
+/// the first process has no effect.
+#[test]
+fn all_processes_of_an_interrupted_run_can_clean_up() {
+    if skip_without_sandbox() {
+        return;
+    }
+    let tree = SkillTree::new("skills/");
+    let mut child = start_with(
+        &tree,
+        "import os, signal, sys, time\n\
+         try: os.kill(os.getppid(), signal.SIGTERM) if os.getppid() == 1 else None\n\
+         except PermissionError: pass\n\
+         def clean(*_):\n    print(name + ' cleaned', flush=True)\n    os._exit(0)\n\
+         name = 'program'\n\
+         signal.signal(signal.SIGTERM, clean)\n\
+         reader, writer = os.pipe()\n\
+         if os.fork() == 0:\n    \
+             try: os.setsid()\n    \
+             except PermissionError: pass\n    \
+             name = 'child'\n    \
+             os.write(writer, b'x')\n    \
+             time.sleep(60)\n\
+         os.read(reader, 1)\n\
+         print('ready', flush=True)\n\
+         os.wait()\n\
+         time.sleep(60)\n",
+        &["--allow", "spawn"],
+    );
+    let mut stdout = BufReader::new(child.stdout.take().unwrap());
+    let mut line = String::new();
+    stdout.read_line(&mut line).unwrap();
+    assert_eq!(line, "ready\n", "{}", text(child.stderr.take().unwrap()));
+    let pid = i32::try_from(child.id()).unwrap();
+    let signal = nix::sys::signal::Signal::SIGTERM;
+    nix::sys::signal::kill(nix::unistd::Pid::from_raw(pid), signal).unwrap();
+    let rest = text(stdout);
+    let mut lines: Vec<&str> = rest.lines().collect();
+    lines.sort_unstable();
+    assert_eq!(lines, ["child cleaned", "program cleaned"]);
+    child.wait().unwrap();
 }

@@ -7,8 +7,9 @@ use insta::assert_snapshot;
 use serde_json::{Value, json};
 use skills_runtime::policy::{NewContentPolicy, RuleSource};
 use skills_runtime::{
-    ApprovalResponse, Capability, CapturedOutput, EnforcementReport, ExecutionOptions,
-    ExecutionStatus, OutputStream, Policy, RunEvent, Sandbox, Termination, Workspace,
+    ApprovalResponse, CancellationToken, Capability, CapturedOutput, EnforcementReport,
+    ExecutionOptions, ExecutionStatus, OutputStream, Policy, RunEvent, Sandbox, Termination,
+    Workspace,
 };
 use skills_sandbox::{Job, RunFuture, RunOutput};
 
@@ -280,7 +281,9 @@ impl Sandbox for Leaky {
             cancellation.cancelled().await;
             assert!(cancellation.grace() > Duration::from_secs(5));
             Ok(RunOutput::new(
-                Termination::Cancelled,
+                Termination::HostPanic {
+                    message: "at hunter2-hunter2".to_owned(),
+                },
                 CapturedOutput::default(),
                 CapturedOutput::default(),
                 Duration::ZERO,
@@ -322,9 +325,9 @@ async fn events_are_complete_and_redacted() {
     fixture.skill("one", "").script("one", "main.py", "");
     let runtime = fixture.builder().native_sandbox(Arc::new(Leaky)).build();
     let mut options = ExecutionOptions::default().env("KEY", "hunter2-hunter2");
-    options.context = options
-        .context
-        .approver(Arc::new(ApprovalResponse::AllowOnce));
+    let of_session = CancellationToken::new();
+    let context = options.context.cancellation(of_session.clone());
+    options.context = context.approver(Arc::new(ApprovalResponse::AllowOnce));
     let mut run = runtime.executor().start("one", options);
     let mut shown = String::new();
     while let Some(event) = run.next_event().await {
@@ -342,10 +345,26 @@ async fn events_are_complete_and_redacted() {
     // The program was stopped, perhaps in the middle of the value.
     assert_eq!(
         shown,
-        "started: key [redacted KEY] end [redacted KEY] (cancelled)"
+        "started: key [redacted KEY] end [redacted KEY] (stopped because the host panicked: at [redacted KEY])"
     );
     let artifacts = run.outcome().await.unwrap();
     assert!(!artifacts.exit_status.is_success());
+    // The token of the caller can be that of other runs.
+    assert!(!of_session.is_cancelled());
+}
+
+#[tokio::test]
+async fn a_cancelled_caller_cancels_its_run_with_the_same_grace() {
+    let fixture = Fixture::new();
+    fixture.skill("one", "").script("one", "main.py", "");
+    let runtime = fixture.builder().native_sandbox(Arc::new(Leaky)).build();
+    let of_session = CancellationToken::new();
+    let mut options = ExecutionOptions::default();
+    options.context = options.context.cancellation(of_session.clone());
+    let mut run = runtime.executor().start("one", options);
+    assert_eq!(run.next_event().await, Some(RunEvent::Started));
+    of_session.cancel_after(Duration::from_secs(7));
+    assert!(!run.outcome().await.unwrap().exit_status.is_success());
 }
 
 #[tokio::test]
