@@ -63,9 +63,9 @@ impl Entry {
     }
 
     /// Returns the path of the `SKILL.md` in [`directory`](Self::directory), for display only. To
-    /// read it use `open`, which does not follow a directory that was replaced by a symlink. That of
-    /// a skill of a source does not exist, so that a program that is told to read it reads no file of
-    /// others.
+    /// read it use `open`, which does not follow a directory that was replaced by a symlink. The
+    /// path of a skill of a source does not exist, so that a program that opens it by mistake reads no
+    /// other file.
     #[must_use]
     pub fn location(&self) -> PathBuf {
         self.location.skill_file()

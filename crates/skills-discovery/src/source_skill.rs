@@ -184,7 +184,7 @@ fn not_listed(path: &str) -> DiscoveryError {
     Repr::NotListed(path.to_owned()).into()
 }
 
-/// Writes a new file that nobody can write any more.
+/// Writes a new file and makes it read-only.
 fn write_file(handle: &Dir, file: &ListedFile, content: &[u8]) -> Result<(), DiscoveryError> {
     let path = Path::new(file.path().as_str());
     if let Some(parent) = path

@@ -27,7 +27,7 @@ impl WalkPath {
         }
     }
 
-    /// Returns the way to the skills of a source, whose directories do not exist.
+    /// Returns the path of a source. The directories of its skills do not exist.
     pub(crate) fn of_source(directory: &Path) -> Self {
         Self {
             base: directory.to_owned(),

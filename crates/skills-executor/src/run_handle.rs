@@ -18,12 +18,13 @@ use crate::redacted_texts::redact_termination;
 use crate::redaction::{RedactedStream, Redactor};
 use crate::services::Services;
 
-/// A run that [`Executor::start`](super::Executor::start) started. Dropping it kills the program, as
-/// soon as the runtime goes on.
+/// A run that [`Executor::start`](super::Executor::start) started. Dropping it kills the program,
+/// the next time that the runtime polls tasks.
 ///
 /// Its output is complete, in contrast to that of the [result](ExecutionArtifacts), and comes while the
 /// program runs. If it is not read, the program waits once 1 MiB is waiting, until its deadline. Programs
-/// in containers and WebAssembly do not wait: more than 64 MiB that nobody reads exceed their output limit.
+/// in containers and WebAssembly do not wait: more than 64 MiB of unread output exceed
+/// their output limit.
 #[must_use]
 pub struct RunHandle {
     events: EventReceiver,

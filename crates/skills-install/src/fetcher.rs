@@ -150,7 +150,7 @@ impl Fetcher {
     /// in addition a skill must not have symlinks. `scratch` is an existing directory for temporary
     /// files.
     ///
-    /// Nobody is asked: what the server has now is trusted as the root of the memory source says,
+    /// No approver is asked: the current content of the server gets the trust of the memory source,
     /// which is [`Trusted`](skills_discovery::Trust::Trusted) by default. Unless the application
     /// itself decides what the source contains, as for an archive that it ships, use
     /// `SourceRoot::new(..).trust(Trust::Untrusted).lock_directory(..)`: then a skill is active only

@@ -247,8 +247,8 @@ struct Captured {
 }
 
 impl Captured {
-    /// Adds a chunk, and returns true if a stream exceeds its limit. The program of a container that
-    /// nobody listens to goes on: the engine holds its pipes.
+    /// Adds a chunk, and returns true if a stream exceeds its limit. A dropped
+    /// receiver does not end the program: the engine holds its pipes.
     fn push(&mut self, chunk: LogOutput, limits: &ResourceLimits) -> bool {
         let (captured, stream) = match chunk {
             LogOutput::StdErr { .. } => (&mut self.stderr, OutputStream::Stderr),

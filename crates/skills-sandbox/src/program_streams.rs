@@ -70,7 +70,7 @@ impl InputSink {
     /// Sends bytes to the program, once there is room for them.
     ///
     /// # Errors
-    /// Fails if nobody will read them: the program ended, or closed its standard input.
+    /// Fails if the reader was dropped. That can be one piece after the end of the program.
     pub async fn send(&self, bytes: impl Into<Bytes>) -> io::Result<()> {
         let sent = self.0.send(bytes.into()).await;
         sent.map_err(|_| io::ErrorKind::BrokenPipe.into())

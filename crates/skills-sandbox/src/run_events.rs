@@ -150,7 +150,7 @@ impl EventSender {
     }
 
     /// Makes room for all output of a program that has ended: what is left in its pipes is bounded, and
-    /// must not be lost because nobody reads it at once.
+    /// must not be lost to a slow receiver.
     pub fn end_waiting(&self) {
         self.shared.room.add_permits(AMPLE_ROOM);
     }

@@ -353,7 +353,7 @@ impl fmt::Display for Termination {
             Self::TimedOut { limit_ms } if limit_ms % 1000 == 0 => {
                 write!(f, "timed out after {} s", limit_ms / 1000)
             }
-            // What remains of a deadline is a second less some milliseconds, which nobody set.
+            // What remains of a deadline is a second less some milliseconds, not a value that a caller set.
             Self::TimedOut { limit_ms } if *limit_ms > 10_000 => {
                 write!(
                     f,

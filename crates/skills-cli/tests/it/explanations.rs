@@ -495,7 +495,7 @@ fn windows_line_ends_of_a_shell_script_are_the_cause() {
     ");
 }
 
-/// Nobody is led to install a package of this name, which anybody can register.
+/// No package of this name is suggested: anybody can register one.
 #[test]
 fn a_module_beside_the_skill_is_not_a_package() {
     need_sandbox!();
@@ -730,7 +730,7 @@ fn a_forged_pointer_leads_to_no_rule() {
     fixture.file("work/.git", &format!("gitdir: {}\n", home.display()));
     assert_eq!(explain(), "");
 
-    // A repository in the workspace itself, whose parent would be suggested.
+    // A repository in the workspace itself, to get its parent suggested.
     fixture
         .file("home/src/worktrees/.git", "gitdir: .\n")
         .file("home/src/worktrees/gitdir", ".git\n")

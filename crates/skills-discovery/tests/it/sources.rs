@@ -1,4 +1,4 @@
-//! Skills of sources: from memory, and from a source whose operator is a stranger.
+//! Skills of sources: from memory, and from an untrusted source.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};

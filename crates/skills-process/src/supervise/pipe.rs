@@ -42,8 +42,8 @@ impl OutputTarget<'_> {
     }
 }
 
-/// Reads a pipe to its end; stops early if more bytes than the output limit arrive. If nobody receives
-/// the events of the run any more, the pipe is closed, so that the next write of the program fails.
+/// Reads a pipe to its end; stops early if more bytes than the output limit arrive. If the
+/// receiver of the events was dropped, the pipe is closed, so that the next write of the program fails.
 pub(super) async fn capture(
     pipe: OwnedFd,
     target: OutputTarget<'_>,

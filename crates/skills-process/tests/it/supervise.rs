@@ -9,8 +9,8 @@ use nix::sys::signal::Signal;
 use skills_policy::ResourceLimits;
 use skills_process::{Bounds, QuotaMonitor, SpawnedGroup, SupervisedOutput, supervise};
 use skills_sandbox::{
-    CancellationToken, InputStream, OutputStream, ProgramStreams, Quota, QuotaExceeded, QuotaPart,
-    RunEvent, Termination, run_events,
+    CancellationToken, EventReceiver, InputStream, OutputStream, ProgramStreams, Quota,
+    QuotaExceeded, QuotaPart, RunEvent, Termination, run_events,
 };
 use tokio::process::Command;
 
@@ -299,73 +299,71 @@ async fn streams_of_the_caller_carry_all_bytes() {
     assert_eq!(ended.stdout.total_bytes(), bytes.len() as u64);
 }
 
+/// Supervises a shell script with these limits, and returns the receiver of its events.
+async fn run_with_events(
+    script: &str,
+    limits: &ResourceLimits,
+) -> (SupervisedOutput, EventReceiver) {
+    let (events, receiver) = run_events();
+    let mut streams = ProgramStreams::default();
+    streams.events = Some(events);
+    let bounds = Bounds {
+        limits,
+        quotas: quotas(&[]),
+        cancellation: None,
+    };
+    let ended = supervise(shell(script), b"", &streams, &bounds);
+    (ended.await.unwrap(), receiver)
+}
+
+/// Returns the number of bytes that wait to be received.
+async fn waiting_bytes(mut receiver: EventReceiver) -> usize {
+    let mut bytes = 0;
+    while let Some(RunEvent::Output { bytes: piece, .. }) = receiver.next().await {
+        bytes += piece.len();
+    }
+    bytes
+}
+
 /// What is left in the pipe when the program ends is not lost, and nothing waits for a reader then.
 #[tokio::test]
 async fn a_reader_that_comes_late_gets_all_output() {
     let mut limits = ResourceLimits::default();
     limits.wall_time = LONG;
-    let bounds = Bounds {
-        limits: &limits,
-        quotas: quotas(&[]),
-        cancellation: None,
-    };
-    let (events, mut receiver) = run_events();
-    let mut streams = ProgramStreams::default();
-    streams.events = Some(events);
     // As much as waits without a reader, and a full pipe.
-    let script = "head -c 1100000 /dev/zero";
-    let ended = supervise(shell(script), b"", &streams, &bounds);
-    let ended = ended.await.unwrap();
-    drop(streams);
+    let (ended, receiver) = run_with_events("head -c 1100000 /dev/zero", &limits).await;
     assert_eq!(ended.termination, Termination::Exited { code: 0 });
-    let mut length = 0;
-    while let Some(RunEvent::Output { bytes, .. }) = receiver.next().await {
-        length += bytes.len();
-    }
-    assert_eq!(length, 1_100_000);
+    assert_eq!(waiting_bytes(receiver).await, 1_100_000);
 }
 
 #[tokio::test]
 async fn a_program_whose_output_waits_for_a_reader_ends_at_its_deadline() {
     let mut limits = ResourceLimits::default();
     (limits.wall_time, limits.output_limit_bytes) = (Duration::from_millis(500), u64::MAX);
-    let bounds = Bounds {
-        limits: &limits,
-        quotas: quotas(&[]),
-        cancellation: None,
-    };
-    let (events, mut receiver) = run_events();
-    let mut streams = ProgramStreams::default();
-    streams.events = Some(events);
-    let ended = supervise(shell("exec yes"), b"", &streams, &bounds);
-    let ended = ended.await.unwrap();
-    drop(streams);
+    let (ended, receiver) = run_with_events("exec yes", &limits).await;
     assert_eq!(ended.termination, Termination::TimedOut { limit_ms: 500 });
-    let mut waiting = 0;
-    while let Some(RunEvent::Output { bytes, .. }) = receiver.next().await {
-        waiting += bytes.len();
-    }
     // What waits, the piece that waited for room, and what was left in the pipe.
+    let waiting = waiting_bytes(receiver).await;
     assert!(waiting <= (1 << 20) + (128 << 10) + (1 << 20), "{waiting}");
 }
 
 #[tokio::test]
-async fn a_program_whose_output_nobody_reads_is_told() {
+async fn a_program_with_a_dropped_receiver_gets_sigpipe() {
     let mut limits = ResourceLimits::default();
     limits.wall_time = LONG;
+    let (events, receiver) = run_events();
+    drop(receiver);
+    let mut streams = ProgramStreams::default();
+    streams.events = Some(events);
     let bounds = Bounds {
         limits: &limits,
         quotas: quotas(&[]),
         cancellation: None,
     };
-    let (events, receiver) = run_events();
-    drop(receiver);
-    let mut streams = ProgramStreams::default();
-    streams.events = Some(events);
     let ended = supervise(shell("exec yes"), b"", &streams, &bounds);
-    let ended = ended.await.unwrap();
     let signal = Signal::SIGPIPE as i32;
-    assert_eq!(ended.termination, Termination::Signaled { signal });
+    let termination = ended.await.unwrap().termination;
+    assert_eq!(termination, Termination::Signaled { signal });
 }
 
 #[tokio::test]

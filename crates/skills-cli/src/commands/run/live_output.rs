@@ -35,7 +35,7 @@ impl LiveOutput {
         let mut printer = Printer::new(Arc::clone(&closed));
         skills_threads::spawn("program-output", move || {
             printer.print_all(receiver);
-            // Nobody waits after an interrupt.
+            // The receiver is dropped after an interrupt.
             let _ = is_printed.send(printer.end());
         })?;
         Ok(Self {
