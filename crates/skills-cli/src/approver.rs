@@ -5,17 +5,15 @@ use std::ops::ControlFlow;
 use std::sync::Arc;
 
 use clap::Args;
-use skills_runtime::policy::{
-    ApprovalFuture, ApprovalRequest, Permission, PermissionDecision, RuleSource,
-};
-use skills_runtime::{ApprovalResponse, Approver, format_approval_request_in_full};
+use skills_runtime::policy::{AnswerFuture, Permission, PermissionDecision, Question, RuleSource};
+use skills_runtime::{Answer, Approver, format_question_in_full};
 
 use crate::error::{CommandError, print_error};
 use crate::exit::Exit;
 use crate::output::Output;
 
 /// Formats an approval request as text.
-pub(crate) use skills_runtime::format_approval_request as text;
+pub(crate) use skills_runtime::format_question as text;
 
 /// Asks the user at the terminal.
 struct TerminalApprover;
@@ -39,7 +37,7 @@ impl ApprovalArgs {
         if self.yes {
             Some(Arc::new(AutoApprover))
         } else if self.deny {
-            Some(Arc::new(ApprovalResponse::Deny))
+            Some(Arc::new(Answer::Deny))
         } else if input != Some("-") && is_terminal() {
             Some(Arc::new(TerminalApprover))
         } else {
@@ -59,9 +57,9 @@ pub(crate) fn is_terminal() -> bool {
 struct AutoApprover;
 
 impl Approver for AutoApprover {
-    fn request_approval<'a>(&'a self, request: &'a ApprovalRequest) -> ApprovalFuture<'a> {
-        let response = (!request.pending.iter().any(needs_explicit_rule))
-            .then_some(ApprovalResponse::AllowOnce);
+    fn ask<'a>(&'a self, request: &'a Question) -> AnswerFuture<'a> {
+        let response =
+            (!request.pending.iter().any(needs_explicit_rule)).then_some(Answer::AllowOnce);
         Box::pin(std::future::ready(Ok(response)))
     }
 }
@@ -77,11 +75,11 @@ fn needs_explicit_rule(decision: &PermissionDecision) -> bool {
 }
 
 impl Approver for TerminalApprover {
-    fn request_approval<'a>(&'a self, request: &'a ApprovalRequest) -> ApprovalFuture<'a> {
+    fn ask<'a>(&'a self, request: &'a Question) -> AnswerFuture<'a> {
         Box::pin(async move {
             // A request that cannot be shown completely is an error, and an error denies: what was
             // not shown is not approved.
-            let text = format_approval_request_in_full(request)?;
+            let text = format_question_in_full(request)?;
             // The prompt is for a person, also with `--json`.
             let output = Output::Text;
             output.status_lines(&text);
@@ -97,7 +95,7 @@ impl Approver for TerminalApprover {
                     ControlFlow::Continue(()) => output.status("unknown answer"),
                 }
             }
-            Ok(Some(ApprovalResponse::Deny))
+            Ok(Some(Answer::Deny))
         })
     }
 }
@@ -106,12 +104,12 @@ impl Approver for TerminalApprover {
 const MAX_ANSWERS: usize = 3;
 
 /// Returns the response that a line means, or `Continue` if it means none.
-fn parse_answer(line: &str) -> ControlFlow<ApprovalResponse> {
+fn parse_answer(line: &str) -> ControlFlow<Answer> {
     ControlFlow::Break(match line {
-        "y" | "yes" | "o" | "once" => ApprovalResponse::AllowOnce,
-        "a" | "always" => ApprovalResponse::AllowAlways,
+        "y" | "yes" | "o" | "once" => Answer::AllowOnce,
+        "a" | "always" => Answer::AllowAlways,
         // The end of the input is an empty line, too. Pressing Enter is not consent.
-        "" | "n" | "no" => ApprovalResponse::Deny,
+        "" | "n" | "no" => Answer::Deny,
         _ => return ControlFlow::Continue(()),
     })
 }
@@ -204,17 +202,13 @@ mod tests {
     fn yes_means_once_and_other_words_mean_nothing() {
         let response = |line| parse_answer(line).break_value();
         for line in ["y", "yes", "o", "once"] {
-            assert_eq!(response(line), Some(ApprovalResponse::AllowOnce), "{line}");
+            assert_eq!(response(line), Some(Answer::AllowOnce), "{line}");
         }
         for line in ["a", "always"] {
-            assert_eq!(
-                response(line),
-                Some(ApprovalResponse::AllowAlways),
-                "{line}"
-            );
+            assert_eq!(response(line), Some(Answer::AllowAlways), "{line}");
         }
         for line in ["", "n", "no"] {
-            assert_eq!(response(line), Some(ApprovalResponse::Deny), "{line}");
+            assert_eq!(response(line), Some(Answer::Deny), "{line}");
         }
         for line in ["yo", "yes please", "ok", "j", "1", "al", "\u{443}"] {
             assert_eq!(response(line), None, "{line}");

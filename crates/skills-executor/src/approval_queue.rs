@@ -41,7 +41,7 @@ impl ApprovalQueue {
 
 #[cfg(test)]
 mod tests {
-    use skills_policy::ApprovalResponse;
+    use skills_policy::Answer;
 
     use super::*;
 
@@ -49,7 +49,7 @@ mod tests {
     fn each_approver_gets_one_request_at_a_time() {
         let queue = ApprovalQueue::default();
         let options = |approver: bool, session: Option<&str>| {
-            let approval = approver.then(|| Arc::new(ApprovalResponse::Deny) as _);
+            let approval = approver.then(|| Arc::new(Answer::Deny) as _);
             queue.lock_for(&CallContext {
                 approver: approval,
                 session: session.map(str::to_owned),

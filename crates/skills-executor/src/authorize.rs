@@ -263,7 +263,7 @@ async fn decide(
     let request = request_for_content(request, content.as_deref());
     let decision = match planned.services().permissions().evaluate(&request) {
         Evaluation::Decided(decision) => *decision,
-        Evaluation::NeedsApproval(_) => request_approval(checked, &request).await?,
+        Evaluation::NeedsApproval(_) => ask(checked, &request).await?,
     };
     Ok((decision, content))
 }
@@ -290,10 +290,7 @@ fn decide_without_content(checked: &Checked, request: &Request) -> Option<Author
 }
 
 /// Asks the approver, unless its response to an earlier request decides this one as well.
-async fn request_approval(
-    checked: &Checked,
-    request: &Request,
-) -> Result<Authorization, RuntimeError> {
+async fn ask(checked: &Checked, request: &Request) -> Result<Authorization, RuntimeError> {
     let planned = checked.planned();
     let services = planned.services();
     let context = &planned.options().context;
@@ -307,7 +304,7 @@ async fn request_approval(
         Evaluation::Decided(decision) => return Ok(*decision),
         Evaluation::NeedsApproval(pending) => *pending,
     };
-    let response = permissions.request_approval(pending, context.approver.as_deref());
+    let response = permissions.ask(pending, context.approver.as_deref());
     let response = timeout(services.config().approval_timeout, response);
     let Ok(decision) = unless_cancelled(cancellation, response).await? else {
         // A late response is discarded.

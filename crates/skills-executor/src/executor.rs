@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use skills_library::{Library, find_entry};
-use skills_policy::{ApprovalRequest, Authorization, PermissionManager, Policy};
+use skills_policy::{Authorization, PermissionManager, Policy, Question};
 use skills_process::SCRATCH_PREFIX;
 use skills_sandbox::{EnforcementReport, Preparation, SandboxError};
 use skills_store::PrivateDir;
@@ -134,7 +134,7 @@ impl Executor {
     ///
     /// ```
     /// use std::sync::Arc;
-    /// use skills_runtime::{ApprovalResponse, ExecutionOptions, HostCommand, SkillRuntime};
+    /// use skills_runtime::{Answer, ExecutionOptions, HostCommand, SkillRuntime};
     ///
     /// # use skills_runtime::{CapturedOutput, EnforcementReport, Sandbox, Termination};
     /// # use skills_sandbox::{Job, RunFuture, RunOutput};
@@ -156,7 +156,7 @@ impl Executor {
     /// # std::fs::write(directory.path().join("greet/scripts/greet.sh"), "cat")?;
     /// # tokio::runtime::Builder::new_current_thread().enable_time().build()?.block_on(async {
     /// let runtime = SkillRuntime::builder()
-    ///     .approver(Arc::new(ApprovalResponse::AllowOnce))
+    ///     .approver(Arc::new(Answer::AllowOnce))
     ///     .native_sandbox(Arc::new(Echo))
     ///     .build();
     /// let command = HostCommand::Program("ls".to_owned());
@@ -186,7 +186,7 @@ impl Executor {
     /// ```
     /// use std::sync::Arc;
     /// use skills_runtime::{Authorization, ExecutionOptions, FileApprovalStore, Root, Scope};
-    /// use skills_runtime::{SkillRuntime, format_approval_request};
+    /// use skills_runtime::{SkillRuntime, format_question};
     ///
     /// # use skills_runtime::{CapturedOutput, EnforcementReport, Sandbox, Termination};
     /// # use skills_sandbox::{Job, RunFuture, RunOutput};
@@ -216,11 +216,11 @@ impl Executor {
     /// let preview = runtime.executor().preview("greet", &options)?;
     /// assert!(matches!(preview.authorization, Authorization::Denied(_)));
     ///
-    /// let request = preview.approval_request.expect("rules leave it open");
-    /// println!("{}", format_approval_request(&request));
+    /// let request = preview.question.expect("rules leave it open");
+    /// println!("{}", format_question(&request));
     /// let authorization = runtime.executor().approve("greet", &options, &request)?;
     /// assert!(matches!(authorization, Authorization::Granted(_)));
-    /// assert!(runtime.executor().preview("greet", &options)?.approval_request.is_none());
+    /// assert!(runtime.executor().preview("greet", &options)?.question.is_none());
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     ///
@@ -241,7 +241,7 @@ impl Executor {
         &self,
         name: &str,
         options: &ExecutionOptions,
-        shown: &ApprovalRequest,
+        shown: &Question,
     ) -> Result<Authorization, RuntimeError> {
         self.planned_content(name, options, None)?.approve(shown)
     }
@@ -445,7 +445,7 @@ impl Executor {
         name: &str,
         options: &ExecutionOptions,
         hook: &str,
-        shown: &ApprovalRequest,
+        shown: &Question,
     ) -> Result<Authorization, RuntimeError> {
         self.planned_content(name, options, Some(hook))?
             .approve(shown)

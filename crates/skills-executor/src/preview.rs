@@ -1,6 +1,6 @@
 //! Preview and prior approval of a run.
 
-use skills_policy::{ApprovalRequest, Authorization, Evaluation, Permission, Request};
+use skills_policy::{Authorization, Evaluation, Permission, Question, Request};
 
 use crate::check::{blocking, required_programs};
 use crate::error::{Repr, RuntimeError};
@@ -11,7 +11,7 @@ use crate::request::with_digest;
 
 /// Preview of a run: what would run, what it would be granted, and why.
 ///
-/// Nothing runs and no approver is asked. Pass `approval_request` to
+/// Nothing runs and no approver is asked. Pass `question` to
 /// [`Executor::approve`](super::Executor::approve) to store a permanent approval for exactly this request.
 #[derive(Debug, Clone)]
 #[non_exhaustive]
@@ -27,11 +27,11 @@ pub struct Preview {
     /// The request that needs approval, if any. In [strict
     /// mode](skills_policy::ApprovalMode::Strict) a run does not prompt, but the request can still
     /// be approved here.
-    pub approval_request: Option<ApprovalRequest>,
+    pub question: Option<Question>,
     /// What [`Executor::approve`](super::Executor::approve) can approve in advance, if anything: in addition to
-    /// `approval_request`, programs and hosts that the rules of the invocation allow and those that
+    /// `question`, programs and hosts that the rules of the invocation allow and those that
     /// only standing rules request.
-    pub request_in_advance: Option<ApprovalRequest>,
+    pub question_in_advance: Option<Question>,
     /// What standing rules allow, but not to this content, which is not approved.
     pub withheld: Vec<Permission>,
     /// The entries of `allowed-tools` that have no effect for this run, and why.
@@ -97,8 +97,8 @@ impl PlannedContent {
         Preview {
             skill: planned.name().to_owned(),
             digest: self.digest,
-            approval_request: pending_request(&permissions.evaluate(&request)),
-            request_in_advance: pending_request(&permissions.evaluate_in_advance(&request)),
+            question: pending_request(&permissions.evaluate(&request)),
+            question_in_advance: pending_request(&permissions.evaluate_in_advance(&request)),
             authorization,
             withheld,
             unused_tools: request.unused_tools(),
@@ -110,7 +110,7 @@ impl PlannedContent {
     }
 
     /// Stores a permanent approval for the request that was shown.
-    pub(crate) fn approve(&self, shown: &ApprovalRequest) -> Result<Authorization, RuntimeError> {
+    pub(crate) fn approve(&self, shown: &Question) -> Result<Authorization, RuntimeError> {
         let permissions = self.planned.services().permissions();
         let evaluations = [
             permissions.evaluate(&self.request),
@@ -122,7 +122,7 @@ impl PlannedContent {
                 Evaluation::Decided(authorization) => decided = Some(authorization),
                 // An answer allows only what the request showed, so the request must not have
                 // changed since.
-                Evaluation::NeedsApproval(pending) if pending.approval_request() == shown => {
+                Evaluation::NeedsApproval(pending) if pending.question() == shown => {
                     return permissions
                         .approve_permanently(*pending)
                         .map_err(|source| Repr::Approval(source).into());
@@ -155,9 +155,9 @@ fn with_allowed_programs(planned: &Planned, request: Request, digest: Option<&st
     }
 }
 
-fn pending_request(evaluation: &Evaluation) -> Option<ApprovalRequest> {
+fn pending_request(evaluation: &Evaluation) -> Option<Question> {
     match evaluation {
-        Evaluation::NeedsApproval(pending) => Some(pending.approval_request().clone()),
+        Evaluation::NeedsApproval(pending) => Some(pending.question().clone()),
         Evaluation::Decided(_) => None,
     }
 }

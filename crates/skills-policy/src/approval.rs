@@ -6,7 +6,7 @@ use std::future::Future;
 use std::path::PathBuf;
 use std::pin::Pin;
 
-use crate::{ApprovalResponse, Permission, PermissionDecision, ResourceLimits};
+use crate::{Answer, Permission, PermissionDecision, ResourceLimits};
 
 /// Everything that an approver needs to decide on one run.
 ///
@@ -15,7 +15,7 @@ use crate::{ApprovalResponse, Permission, PermissionDecision, ResourceLimits};
 /// shown in full: an approver cannot approve what is not visible.
 #[derive(Debug, Clone, PartialEq, Eq, serde::Serialize)]
 #[non_exhaustive]
-pub struct ApprovalRequest {
+pub struct Question {
     /// The display name of the skill, which the skill chooses itself.
     pub name: String,
     /// The skill directory, or the directory that a host command works on.
@@ -76,31 +76,31 @@ pub type BoxError = Box<dyn Error + Send + Sync>;
 
 /// The pending response of an approver. `Ok(None)` means that there is no response, for example
 /// because the user closed the prompt; it denies, as an error does.
-pub type ApprovalFuture<'a> =
-    Pin<Box<dyn Future<Output = Result<Option<ApprovalResponse>, BoxError>> + Send + 'a>>;
+pub type AnswerFuture<'a> =
+    Pin<Box<dyn Future<Output = Result<Option<Answer>, BoxError>> + Send + 'a>>;
 
 /// The person or program that answers approval requests.
 ///
-/// Implemented for functions from `&ApprovalRequest` to [`ApprovalResponse`], and for
-/// [`ApprovalResponse`] itself, which gives the same response to every request. A blocking closure
+/// Implemented for functions from `&Question` to [`Answer`], and for
+/// [`Answer`] itself, which gives the same response to every request. A blocking closure
 /// blocks the executor and is not covered by the timeout; to wait for a person, implement the
 /// trait.
 ///
 /// ```
-/// use skills_policy::{ApprovalRequest, ApprovalResponse, Approver};
+/// use skills_policy::{Question, Answer, Approver};
 ///
-/// let approver = |request: &ApprovalRequest| {
-///     if request.pending.len() > 3 { ApprovalResponse::Deny } else { ApprovalResponse::AllowOnce }
+/// let approver = |request: &Question| {
+///     if request.pending.len() > 3 { Answer::Deny } else { Answer::AllowOnce }
 /// };
 /// fn accepts_approver(_: &impl Approver) {}
 /// accepts_approver(&approver);
-/// accepts_approver(&ApprovalResponse::Deny);
+/// accepts_approver(&Answer::Deny);
 /// ```
 pub trait Approver: Send + Sync {
     /// Requests a response. No response, an error and a panic all deny.
     ///
     /// The future can be dropped at any time, when the run times out or is cancelled.
-    fn request_approval<'a>(&'a self, request: &'a ApprovalRequest) -> ApprovalFuture<'a>;
+    fn ask<'a>(&'a self, request: &'a Question) -> AnswerFuture<'a>;
 
     /// Returns false if no request can be answered, such as for a client without prompts. Callers
     /// then prepare nothing that takes an answer. Default: true.
@@ -109,14 +109,14 @@ pub trait Approver: Send + Sync {
     }
 }
 
-impl<F: Fn(&ApprovalRequest) -> ApprovalResponse + Send + Sync> Approver for F {
-    fn request_approval<'a>(&'a self, request: &'a ApprovalRequest) -> ApprovalFuture<'a> {
+impl<F: Fn(&Question) -> Answer + Send + Sync> Approver for F {
+    fn ask<'a>(&'a self, request: &'a Question) -> AnswerFuture<'a> {
         Box::pin(async move { Ok(Some(self(request))) })
     }
 }
 
-impl Approver for ApprovalResponse {
-    fn request_approval<'a>(&'a self, _request: &'a ApprovalRequest) -> ApprovalFuture<'a> {
+impl Approver for Answer {
+    fn ask<'a>(&'a self, _request: &'a Question) -> AnswerFuture<'a> {
         Box::pin(async move { Ok(Some(*self)) })
     }
 }

@@ -4,7 +4,7 @@ use std::fmt;
 use std::path::Path;
 
 use crate::request::{CALLER_NAME, ROLES};
-use crate::{ApprovalResponse, Permission, RuleSource};
+use crate::{Answer, Permission, RuleSource};
 
 /// Maximum permissions in one approval request; larger requests are denied. An approver does not
 /// read longer lists, and a dangerous permission could hide in one.
@@ -36,7 +36,7 @@ pub enum Decision {
     Allow,
     /// The permission is denied.
     Deny,
-    /// An approver has to decide. Only in an [`ApprovalRequest`](crate::ApprovalRequest); an
+    /// An approver has to decide. Only in an [`Question`](crate::Question); an
     /// [`Authorization`](crate::Authorization) contains none.
     Ask,
 }
@@ -71,7 +71,7 @@ pub enum DecisionReason {
     /// An approver responded.
     ApproverResponded {
         /// The response.
-        response: ApprovalResponse,
+        response: Answer,
         /// Why a response that should last could not be stored.
         #[serde(skip_serializing_if = "Option::is_none")]
         store_error: Option<String>,

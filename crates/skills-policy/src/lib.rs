@@ -7,7 +7,7 @@
 //!                                             |
 //!     ApprovalStore, approvals of the session (for exactly this content)
 //!                                             |
-//!     Approver: ApprovalRequest -> ApprovalResponse (none: denied)
+//!     Approver: Question -> Answer (none: denied)
 //!                                             |
 //!                         Granted(Grants) | Denied(Denial)
 //! ```
@@ -59,9 +59,9 @@
 //! # Ok::<(), skills_policy::PolicyError>(())
 //! ```
 
+mod answer;
 mod approval;
 mod approval_mode;
-mod approval_response;
 mod authorization;
 mod capability;
 mod decision;
@@ -94,12 +94,12 @@ mod suggestion;
 mod target;
 mod variable;
 
+pub use answer::Answer;
 pub use approval::{
-    Approval, ApprovalFuture, ApprovalRequest, ApprovalStore, Approver, BoxError, ContentStatus,
-    NullApprovalStore,
+    AnswerFuture, Approval, ApprovalStore, Approver, BoxError, ContentStatus, NullApprovalStore,
+    Question,
 };
 pub use approval_mode::{ApprovalMode, NewContentPolicy};
-pub use approval_response::ApprovalResponse;
 pub use authorization::{Authorization, Denial};
 pub use capability::Capability;
 pub use decision::{Decision, DecisionReason, MissingPath, PermissionDecision};
@@ -113,7 +113,7 @@ pub use key_paths::{ends_key_path, is_key_by_content, key_part, key_path};
 pub use limits::ResourceLimits;
 pub use package::PackagePattern;
 pub use permission::Permission;
-pub use permission_manager::{Evaluation, PendingApproval, PermissionManager};
+pub use permission_manager::{Evaluation, PendingQuestion, PermissionManager};
 pub use policy::Policy;
 pub use protected_paths::{
     ends_executed_path, file_reader, fold_name, innermost_protected_name, may_lead_to_protected,

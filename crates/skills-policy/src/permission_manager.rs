@@ -16,9 +16,9 @@ use crate::decision::MAX_PENDING;
 use crate::evaluation_result::RuleEvaluation;
 use crate::session_approvals::{Epoch, SessionApprovals};
 use crate::{
-    Approval, ApprovalMode, ApprovalRequest, ApprovalResponse, ApprovalStore, Approver,
-    Authorization, BoxError, ContentStatus, Decision, DecisionReason, Denial, NewContentPolicy,
-    Permission, PermissionDecision, Policy, Request,
+    Answer, Approval, ApprovalMode, ApprovalStore, Approver, Authorization, BoxError,
+    ContentStatus, Decision, DecisionReason, Denial, NewContentPolicy, Permission,
+    PermissionDecision, Policy, Question, Request,
 };
 
 /// Authorizes requests by rules, stored approvals and responses of an approver, in this order.
@@ -30,13 +30,13 @@ use crate::{
 /// runs.
 ///
 /// ```
-/// use skills_policy::{ApprovalResponse, Authorization, PermissionManager, Request};
+/// use skills_policy::{Answer, Authorization, PermissionManager, Request};
 /// use std::sync::Arc;
 ///
 /// let request = Request::new("/skills/deploy")
 ///     .content_digest("sha256:1")
 ///     .allowed_tool("Bash", Some("git:*"));
-/// let manager = PermissionManager::default().approver(Arc::new(ApprovalResponse::AllowSession));
+/// let manager = PermissionManager::default().approver(Arc::new(Answer::AllowSession));
 /// assert!(matches!(manager.preview(&request), Authorization::Denied(_)));
 ///
 /// # fn block_on<T>(future: impl Future<Output = T>) -> T {
@@ -71,29 +71,29 @@ pub enum Evaluation {
     /// Rules and approvals are sufficient.
     Decided(Box<Authorization>),
     /// An approver has to respond.
-    NeedsApproval(Box<PendingApproval>),
+    NeedsApproval(Box<PendingQuestion>),
 }
 
 /// An authorization that waits for the response of an approver.
 ///
-/// Consumed by [`PermissionManager::request_approval`], [`PermissionManager::timed_out`] or
+/// Consumed by [`PermissionManager::ask`], [`PermissionManager::timed_out`] or
 /// [`PermissionManager::approve_permanently`]. Dropping it denies, since nothing runs without
 /// [`Grants`](crate::Grants).
 #[derive(Debug)]
-pub struct PendingApproval {
+pub struct PendingQuestion {
     request: Request,
     evaluation: RuleEvaluation,
-    approval_request: ApprovalRequest,
+    question: Question,
     /// Why stored approvals were ignored.
     store_warnings: Vec<String>,
     epoch: Epoch,
 }
 
-impl PendingApproval {
+impl PendingQuestion {
     /// Returns the request for the approver.
     #[must_use]
-    pub fn approval_request(&self) -> &ApprovalRequest {
-        &self.approval_request
+    pub fn question(&self) -> &Question {
+        &self.question
     }
 }
 
@@ -167,7 +167,7 @@ impl PermissionManager {
     ) -> Authorization {
         match self.evaluate(request) {
             Evaluation::Decided(authorization) => *authorization,
-            Evaluation::NeedsApproval(pending) => self.request_approval(*pending, approver).await,
+            Evaluation::NeedsApproval(pending) => self.ask(*pending, approver).await,
         }
     }
 
@@ -224,12 +224,12 @@ impl PermissionManager {
                 return self.decided(request, narrower);
             }
         }
-        let mut approval_request = self.build_request(request, &evaluation, &approvals);
-        approval_request.requires_content_approval = requires_content_approval;
-        Evaluation::NeedsApproval(Box::new(PendingApproval {
+        let mut question = self.build_request(request, &evaluation, &approvals);
+        question.requires_content_approval = requires_content_approval;
+        Evaluation::NeedsApproval(Box::new(PendingQuestion {
             request: request.clone(),
             evaluation,
-            approval_request,
+            question,
             store_warnings: approvals.warnings,
             epoch,
         }))
@@ -237,9 +237,9 @@ impl PermissionManager {
 
     /// Asks `approver`, or else the manager's own, and decides by the response. In strict mode it
     /// denies without asking.
-    pub async fn request_approval(
+    pub async fn ask(
         &self,
-        pending: PendingApproval,
+        pending: PendingQuestion,
         approver: Option<&dyn Approver>,
     ) -> Authorization {
         let (decision, reason) = match approver.or(self.approver.as_deref()) {
@@ -249,7 +249,7 @@ impl PermissionManager {
             }
             None => (Decision::Deny, DecisionReason::NoApprover),
             Some(approver) => {
-                let response = request_catching_panics(approver, &pending.approval_request).await;
+                let response = request_catching_panics(approver, &pending.question).await;
                 self.apply_response(&pending, response)
             }
         };
@@ -263,7 +263,7 @@ impl PermissionManager {
     }
 
     /// Denies a pending request whose approver did not respond in time.
-    pub fn timed_out(&self, pending: PendingApproval) -> Authorization {
+    pub fn timed_out(&self, pending: PendingQuestion) -> Authorization {
         self.finish(pending, Decision::Deny, &DecisionReason::NoResponse)
     }
 
@@ -273,13 +273,13 @@ impl PermissionManager {
         self.session_approvals.remove_session(session);
     }
 
-    /// Approves a pending request permanently, as [`ApprovalResponse::AllowAlways`] would, without
+    /// Approves a pending request permanently, as [`Answer::AllowAlways`] would, without
     /// running anything. Works in strict mode too, where it is the only way to approve.
     ///
     /// # Errors
     /// Fails if the content has no digest, the request is for a [command](Request::ad_hoc), or the
     /// store fails.
-    pub fn approve_permanently(&self, pending: PendingApproval) -> Result<Authorization, BoxError> {
+    pub fn approve_permanently(&self, pending: PendingQuestion) -> Result<Authorization, BoxError> {
         if pending.request.ad_hoc_digest.is_some() {
             return Err(
                 "cannot approve a command in advance: approvals of commands last for one session"
@@ -292,7 +292,7 @@ impl PermissionManager {
         // Before the authorization, so that a failed store does not look like a permanent approval.
         self.store.save(&approval)?;
         let reason = DecisionReason::ApproverResponded {
-            response: ApprovalResponse::AllowAlways,
+            response: Answer::AllowAlways,
             store_error: None,
         };
         Ok(self.finish(pending, Decision::Allow, &reason))
@@ -378,7 +378,7 @@ impl PermissionManager {
         request: &Request,
         evaluation: &RuleEvaluation,
         approvals: &ApplicableApprovals,
-    ) -> ApprovalRequest {
+    ) -> Question {
         let content = match &approvals.stored {
             _ if !approvals.for_content.is_empty() => ContentStatus::Approved,
             // Without a digest it is unknown whether the content changed.
@@ -390,7 +390,7 @@ impl PermissionManager {
         notes.extend(risk_notes(request, &pending));
         let covered = request.copies.keys();
         let covered = covered.filter(|directory| **directory != request.directory);
-        ApprovalRequest {
+        Question {
             name: request.name.clone(),
             directory: request.directory.clone(),
             digest: request.digest.clone(),
@@ -414,11 +414,11 @@ impl PermissionManager {
     /// Returns the decision by a response, and stores the response for as long as it lasts.
     fn apply_response(
         &self,
-        pending: &PendingApproval,
-        response: Result<Option<ApprovalResponse>, BoxError>,
+        pending: &PendingQuestion,
+        response: Result<Option<Answer>, BoxError>,
     ) -> (Decision, DecisionReason) {
         match response {
-            Ok(Some(response @ ApprovalResponse::Deny)) => (
+            Ok(Some(response @ Answer::Deny)) => (
                 Decision::Deny,
                 DecisionReason::ApproverResponded {
                     response,
@@ -444,12 +444,8 @@ impl PermissionManager {
 
     /// Stores an allowing response. Returns why one that should be permanent is not; it lasts for
     /// the session then.
-    fn store_response(
-        &self,
-        pending: &PendingApproval,
-        response: ApprovalResponse,
-    ) -> Option<String> {
-        let store_error = if response != ApprovalResponse::AllowAlways {
+    fn store_response(&self, pending: &PendingQuestion, response: Answer) -> Option<String> {
+        let store_error = if response != Answer::AllowAlways {
             None
         } else if pending.request.ad_hoc_digest.is_some() {
             // Its text is arbitrary: a stored approval would accumulate commands that a skill
@@ -461,8 +457,8 @@ impl PermissionManager {
                 .map(|error| error.to_string())
         };
         let approvals = match response {
-            ApprovalResponse::AllowOnce | ApprovalResponse::Deny => Vec::new(),
-            ApprovalResponse::AllowAlways if store_error.is_none() => Vec::new(),
+            Answer::AllowOnce | Answer::Deny => Vec::new(),
+            Answer::AllowAlways if store_error.is_none() => Vec::new(),
             _ => build_session_approvals(pending, response),
         };
         for approval in approvals {
@@ -476,7 +472,7 @@ impl PermissionManager {
     }
 
     /// Returns the approval of a pending request, merged with the stored one for the same content.
-    fn build_permanent_approval(&self, pending: &PendingApproval) -> Option<Approval> {
+    fn build_permanent_approval(&self, pending: &PendingQuestion) -> Option<Approval> {
         let mut approval = build_approval(pending)?;
         // Only what is stored is merged: an approval for the session must not become permanent by
         // a response to another request.
@@ -490,20 +486,20 @@ impl PermissionManager {
 
     fn finish(
         &self,
-        pending: PendingApproval,
+        pending: PendingQuestion,
         decision: Decision,
         reason: &DecisionReason,
     ) -> Authorization {
-        let PendingApproval {
+        let PendingQuestion {
             request,
             mut evaluation,
-            approval_request,
+            question,
             store_warnings,
             ..
         } = pending;
         evaluation.resolve_pending(decision, reason);
         // All permissions can be allowed here: then only the content is the cause of the denial.
-        if decision == Decision::Deny && approval_request.requires_content_approval {
+        if decision == Decision::Deny && question.requires_content_approval {
             return Authorization::Denied(Denial {
                 decisions: evaluation.decisions,
                 content_reason: Some(reason.to_string().into()),
@@ -569,12 +565,12 @@ fn is_standing_privilege(decision: &PermissionDecision) -> bool {
 /// Asks the approver. A panic in it denies this request instead of ending the host.
 async fn request_catching_panics(
     approver: &dyn Approver,
-    request: &ApprovalRequest,
-) -> Result<Option<ApprovalResponse>, BoxError> {
+    request: &Question,
+) -> Result<Option<Answer>, BoxError> {
     let panicked = |_| BoxError::from("it panicked");
     // Both can panic: the call that creates the future, and each poll.
     let mut response =
-        catch_unwind(AssertUnwindSafe(|| approver.request_approval(request))).map_err(panicked)?;
+        catch_unwind(AssertUnwindSafe(|| approver.ask(request))).map_err(panicked)?;
     poll_fn(
         |context| match catch_unwind(AssertUnwindSafe(|| response.as_mut().poll(context))) {
             Ok(poll) => poll,

@@ -13,8 +13,8 @@ use divan::Bencher;
 use skills_runtime::audit::AuditLog;
 use skills_runtime::policy::{Effect, Rule, RuleSource};
 use skills_runtime::{
-    ApprovalResponse, Builder, CapturedOutput, EnforcementReport, ExecutionOptions,
-    FileApprovalStore, Policy, Root, Sandbox, Scope, SkillRuntime, Termination,
+    Answer, Builder, CapturedOutput, EnforcementReport, ExecutionOptions, FileApprovalStore,
+    Policy, Root, Sandbox, Scope, SkillRuntime, Termination,
 };
 use skills_sandbox::{Job, RunFuture, RunOutput};
 use tempfile::TempDir;
@@ -124,7 +124,7 @@ fn with_an_approval_for_this_content(bencher: Bencher<'_, '_>) {
     run(bencher, place.path(), |builder| {
         builder
             .approval_store(approvals)
-            .approver(Arc::new(ApprovalResponse::AllowAlways))
+            .approver(Arc::new(Answer::AllowAlways))
     });
 }
 
@@ -141,7 +141,7 @@ fn from_a_kept_copy_of_twenty_files(bencher: Bencher<'_, '_>) {
     let place = skill("allowed-tools: Bash\n");
     twenty_files(place.path());
     run(bencher, place.path(), |builder| {
-        builder.approver(Arc::new(ApprovalResponse::AllowSession))
+        builder.approver(Arc::new(Answer::AllowSession))
     });
 }
 
@@ -159,7 +159,7 @@ fn from_a_new_copy_of_twenty_files(bencher: Bencher<'_, '_>) {
         SkillRuntime::builder()
             .root(root())
             .native_sandbox(Arc::new(NoopSandbox))
-            .approver(Arc::new(ApprovalResponse::AllowSession))
+            .approver(Arc::new(Answer::AllowSession))
     };
     bencher
         .with_inputs(|| builder().build())

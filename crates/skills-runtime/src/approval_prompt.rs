@@ -1,7 +1,7 @@
 //! Approval requests as text, for approvers.
 
 use skills_manifest::is_invisible;
-use skills_policy::{ApprovalRequest, ContentStatus, PermissionDecision};
+use skills_policy::{ContentStatus, PermissionDecision, Question};
 use unicode_normalization::{IsNormalized, is_nfkc_quick};
 use unicode_properties::{GeneralCategory, UnicodeGeneralCategory};
 use unicode_security::skeleton;
@@ -20,7 +20,7 @@ type Row = (&'static str, String);
 
 /// An approval request that cannot be shown in full, so it cannot be approved.
 ///
-/// Returned by [`format_approval_request_in_full`] if the command, the name, the directory or a
+/// Returned by [`format_question_in_full`] if the command, the name, the directory or a
 /// requested permission exceeds the limits of a prompt. Treat it as a denial.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("cannot show the approval request: too long: {field}")]
@@ -35,7 +35,7 @@ pub struct PromptTooLong {
 /// different, except for homoglyphs among letters; invisible characters are escaped. Commands are
 /// truncated to 2,000 characters, other values to 300.
 #[must_use]
-pub fn format_approval_request(request: &ApprovalRequest) -> String {
+pub fn format_question(request: &Question) -> String {
     let rows = rows(request)
         .into_iter()
         .map(|(label, value)| format!("  {label:<8} {}", format_row(&value)));
@@ -57,12 +57,12 @@ pub fn format_approval_request(request: &ApprovalRequest) -> String {
         .join("\n")
 }
 
-/// Formats an approval request like [`format_approval_request`], for a prompt to an approver.
+/// Formats an approval request like [`format_question`], for a prompt to an approver.
 ///
 /// # Errors
 /// Fails if a requested permission, the command, the name or the directory would be truncated: the
 /// approver could not see what they allow, so they must not be asked.
-pub fn format_approval_request_in_full(request: &ApprovalRequest) -> Result<String, PromptTooLong> {
+pub fn format_question_in_full(request: &Question) -> Result<String, PromptTooLong> {
     let open = request
         .pending
         .iter()
@@ -82,13 +82,13 @@ pub fn format_approval_request_in_full(request: &ApprovalRequest) -> Result<Stri
         Some((text, _)) => Err(PromptTooLong {
             field: truncate(text, MAX_ROW_CHARS),
         }),
-        None => Ok(format_approval_request(request)),
+        None => Ok(format_question(request)),
     }
 }
 
 /// Returns the rows: informational ones first, with a limit, then the open permissions, all of
 /// them. The last rows are what the approver decides, next to the prompt for the answer.
-fn rows(request: &ApprovalRequest) -> Vec<Row> {
+fn rows(request: &Question) -> Vec<Row> {
     let mut rows = Vec::new();
     if !request.is_ad_hoc_digest {
         rows.push(("skill", request.directory.display().to_string()));
@@ -161,7 +161,7 @@ fn push_info(rows: &mut Vec<Row>, label: &'static str, values: Vec<String>) {
 }
 
 /// Describes the granted permissions, dangerous ones first, since later ones can be omitted.
-fn granted_texts(request: &ApprovalRequest) -> Vec<String> {
+fn granted_texts(request: &Question) -> Vec<String> {
     let (dangerous, rest): (Vec<&PermissionDecision>, Vec<&PermissionDecision>) = request
         .granted
         .iter()
@@ -182,7 +182,7 @@ fn describe_decision(decision: &PermissionDecision) -> String {
 }
 
 /// Quotes the command so that Bash would split it into the same words.
-fn shell_command(request: &ApprovalRequest) -> String {
+fn shell_command(request: &Question) -> String {
     request
         .command
         .iter()

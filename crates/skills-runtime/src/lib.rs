@@ -39,9 +39,7 @@ mod runtime;
 mod sanitize;
 mod session;
 
-pub use approval_prompt::{
-    PromptTooLong, format_approval_request, format_approval_request_in_full, shell_quote,
-};
+pub use approval_prompt::{PromptTooLong, format_question, format_question_in_full, shell_quote};
 pub use approval_store::FileApprovalStore;
 pub use builder::Builder;
 pub use key_links::{holds_key_by_content, is_link_of_keys};
@@ -88,8 +86,8 @@ pub use skills_packages as packages;
 /// Permissions and policy.
 pub use skills_policy as policy;
 pub use skills_policy::{
-    ApprovalResponse, Approver, Authorization, Capability, Denial, PermissionManager, Policy,
-    ResourceLimits, SandboxChoice, Secret,
+    Answer, Approver, Authorization, Capability, Denial, PermissionManager, Policy, ResourceLimits,
+    SandboxChoice, Secret,
 };
 #[cfg(all(feature = "native", unix))]
 pub use skills_process::{ProgramFinder, memory_scratch_parent};

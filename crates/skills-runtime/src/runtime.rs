@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use skills_discovery::{Root, Scope};
-use skills_policy::{ApprovalRequest, Approver, Authorization, Policy};
+use skills_policy::{Approver, Authorization, Policy, Question};
 
 use crate::session::{approve_hook, preview_hooks, run_hooks};
 use crate::{
@@ -267,7 +267,7 @@ impl SkillRuntime {
     /// ```
     /// use std::sync::Arc;
     /// use serde_json::json;
-    /// use skills_runtime::{AgentEvent, ApprovalResponse, CallContext, HookDecision, HookOptions};
+    /// use skills_runtime::{AgentEvent, Answer, CallContext, HookDecision, HookOptions};
     /// use skills_runtime::{Root, Scope, SkillRuntime};
     ///
     /// # use skills_runtime::{CapturedOutput, EnforcementReport, Sandbox, Termination};
@@ -300,7 +300,7 @@ impl SkillRuntime {
     /// let report = runtime.run_hooks("greet", &edit, &HookOptions::default()).await?;
     /// assert!(matches!(report.decision, HookDecision::Block { .. }));
     ///
-    /// let approver = Arc::new(ApprovalResponse::AllowOnce);
+    /// let approver = Arc::new(Answer::AllowOnce);
     /// let mut options = HookOptions::default();
     /// options.execution.context = CallContext::default().approver(approver);
     /// let report = runtime.run_hooks("greet", &edit, &options).await?;
@@ -343,7 +343,7 @@ impl SkillRuntime {
         &self,
         name: &str,
         hook: &HookPreview,
-        shown: &ApprovalRequest,
+        shown: &Question,
     ) -> Result<Authorization, RuntimeError> {
         approve_hook(&self.executor, name, hook, shown)
     }

@@ -131,7 +131,7 @@ fn render_preview(preview: &Preview) -> String {
         rows.push("unused", &format!("{tool}: {why}"));
     }
     let mut text = rows.text;
-    if let Some(request) = &preview.approval_request {
+    if let Some(request) = &preview.question {
         text.push_str(&format!("requests\n{}\n", approver::text(request)));
     }
     text
@@ -144,7 +144,7 @@ fn decision(preview: &Preview) -> &'static str {
             "granted, but cannot run: see backend"
         }
         Authorization::Granted(_) => "granted, but cannot run: see missing",
-        Authorization::Denied(_) if preview.approval_request.is_some() => "needs approval",
+        Authorization::Denied(_) if preview.question.is_some() => "needs approval",
         Authorization::Denied(_) => "denied",
     }
 }
@@ -218,7 +218,7 @@ fn to_json(preview: &Preview) -> Value {
         "can_run": granted.is_some() && can_run(preview),
         "granted": granted,
         "denied": denial,
-        "question": preview.approval_request,
+        "question": preview.question,
         "withheld": preview.withheld,
         "unused_tools": unused,
     })

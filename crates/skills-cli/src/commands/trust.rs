@@ -139,7 +139,7 @@ impl Trust {
             Ok(preview) => preview,
             Err(reason) => return Err(rejected_hook(hook, reason).into()),
         };
-        let Some(request) = &preview.approval_request else {
+        let Some(request) = &preview.question else {
             let granted = format!("hook `{command}` is approved already");
             return report_hook(hook, &preview.authorization, &granted, output);
         };
@@ -163,7 +163,7 @@ impl Trust {
         let output = context.output;
         let options = self.what.options(context)?;
         let preview = lookup::preview(runtime, name, &options)?;
-        let Some(request) = &preview.request_in_advance else {
+        let Some(request) = &preview.question_in_advance else {
             return report_decided(&preview, output);
         };
         if !self.yes {

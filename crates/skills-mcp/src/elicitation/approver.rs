@@ -6,7 +6,7 @@ use rmcp::RoleServer;
 use rmcp::model::ElicitResult;
 use rmcp::service::Peer;
 use skills_tools::runtime::Approver;
-use skills_tools::runtime::policy::{ApprovalFuture, ApprovalRequest};
+use skills_tools::runtime::policy::{AnswerFuture, Question};
 use tokio::sync::Mutex;
 
 use super::form::{AllowedResponses, Elicitation};
@@ -75,7 +75,7 @@ impl Approver for ElicitationApprover {
         !matches!(self.channel, ElicitationChannel::None)
     }
 
-    fn request_approval<'a>(&'a self, request: &'a ApprovalRequest) -> ApprovalFuture<'a> {
+    fn ask<'a>(&'a self, request: &'a Question) -> AnswerFuture<'a> {
         Box::pin(async move {
             let elicitation = || Elicitation::try_new(request, self.allowed_responses);
             let (unresolved, error) = match &self.channel {

@@ -5,8 +5,8 @@ use std::borrow::Cow;
 use rmcp::model::{ElicitRequestParams, ElicitResult, ElicitationAction, ElicitationSchema};
 use serde_json::json;
 use sha2::{Digest, Sha256};
-use skills_tools::runtime::policy::{ApprovalRequest, BoxError, Permission, PermissionDecision};
-use skills_tools::runtime::{ApprovalResponse, format_approval_request_in_full};
+use skills_tools::runtime::policy::{BoxError, Permission, PermissionDecision, Question};
+use skills_tools::runtime::{Answer, format_question_in_full};
 
 /// Which responses the user of a client can give, in addition to `once` and `deny`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -24,18 +24,18 @@ pub(super) struct Choice {
     name: &'static str,
     /// As clients with support for it show it.
     title: Cow<'static, str>,
-    response: ApprovalResponse,
+    response: Answer,
 }
 
 const ALLOW_ONCE: Choice = Choice {
     name: "allow_once",
     title: Cow::Borrowed("Yes, this run"),
-    response: ApprovalResponse::AllowOnce,
+    response: Answer::AllowOnce,
 };
 const ALLOW_SESSION: Choice = Choice {
     name: "allow_session",
     title: Cow::Borrowed("Yes, this version of the skill, until this session ends"),
-    response: ApprovalResponse::AllowSession,
+    response: Answer::AllowSession,
 };
 const ALLOW_COMMAND: Choice = Choice {
     title: Cow::Borrowed("Yes, this command, until this session ends"),
@@ -44,16 +44,16 @@ const ALLOW_COMMAND: Choice = Choice {
 const ALLOW_ALWAYS: Choice = Choice {
     name: "allow_always",
     title: Cow::Borrowed("Yes, this version of the skill, always"),
-    response: ApprovalResponse::AllowAlways,
+    response: Answer::AllowAlways,
 };
 const DENY: Choice = Choice {
     name: "deny",
     title: Cow::Borrowed("No"),
-    response: ApprovalResponse::Deny,
+    response: Answer::Deny,
 };
 
 /// Returns the choice of a command's programs in all commands on the same skill or directory.
-fn allow_programs(request: &ApprovalRequest, programs: &[&str]) -> Choice {
+fn allow_programs(request: &Question, programs: &[&str]) -> Choice {
     let programs: Vec<String> = programs.iter().map(|name| format!("`{name}`")).collect();
     let programs = programs.join(", ");
     let place = place_of_commands(request);
@@ -61,22 +61,22 @@ fn allow_programs(request: &ApprovalRequest, programs: &[&str]) -> Choice {
         name: "allow_program_for_session",
         title: format!("Yes, and {programs} in other commands {place}, until this session ends")
             .into(),
-        response: ApprovalResponse::AllowProgram,
+        response: Answer::AllowProgram,
     }
 }
 
 /// Returns the choice of all commands on the same skill or directory.
-fn allow_commands(request: &ApprovalRequest) -> Choice {
+fn allow_commands(request: &Question) -> Choice {
     let place = place_of_commands(request);
     Choice {
         name: "allow_commands_for_session",
         title: format!("Yes, and all commands {place}, in the sandbox, until this session ends")
             .into(),
-        response: ApprovalResponse::AllowCommands,
+        response: Answer::AllowCommands,
     }
 }
 
-fn place_of_commands(request: &ApprovalRequest) -> &'static str {
+fn place_of_commands(request: &Question) -> &'static str {
     if request.is_ad_hoc_digest {
         "in this directory"
     } else {
@@ -99,11 +99,11 @@ impl Elicitation {
     /// # Errors
     /// Fails if it is too long to be read completely.
     pub(super) fn try_new(
-        request: &ApprovalRequest,
+        request: &Question,
         allowed_responses: AllowedResponses,
     ) -> Result<Self, BoxError> {
         Ok(Self {
-            message: format_approval_request_in_full(request)?,
+            message: format_question_in_full(request)?,
             choices: allowed_responses.choices(request),
             request_digest: request_digest(request)?,
         })
@@ -138,7 +138,7 @@ impl Elicitation {
 
     /// Parses the response. Returns `None` if the user gave no response. A response that was not
     /// offered is a denial.
-    pub(super) fn parse_response(&self, result: &ElicitResult) -> Option<ApprovalResponse> {
+    pub(super) fn parse_response(&self, result: &ElicitResult) -> Option<Answer> {
         match result.action {
             ElicitationAction::Accept => {
                 let content = result.content.as_ref();
@@ -149,9 +149,9 @@ impl Elicitation {
                     .choices
                     .iter()
                     .find(|choice| Some(choice.name) == decision);
-                Some(chosen.map_or(ApprovalResponse::Deny, |choice| choice.response))
+                Some(chosen.map_or(Answer::Deny, |choice| choice.response))
             }
-            ElicitationAction::Decline => Some(ApprovalResponse::Deny),
+            ElicitationAction::Decline => Some(Answer::Deny),
             // A dismissed prompt is not answered.
             _ => None,
         }
@@ -161,7 +161,7 @@ impl Elicitation {
 impl AllowedResponses {
     /// Returns the choices for a request: without a digest nothing can be recognized again, and
     /// commands of a model are not approved permanently.
-    fn choices(self, request: &ApprovalRequest) -> Vec<Choice> {
+    fn choices(self, request: &Question) -> Vec<Choice> {
         let is_identifiable = request.digest.is_some();
         let mut choices = vec![ALLOW_ONCE];
         if self.session && is_identifiable {
@@ -177,7 +177,7 @@ impl AllowedResponses {
 
 /// Returns the choices that are valid until the session ends. Those about programs are offered only
 /// if the request is about programs.
-fn session_choices(request: &ApprovalRequest) -> Vec<Choice> {
+fn session_choices(request: &Question) -> Vec<Choice> {
     if !request.is_ad_hoc {
         return vec![ALLOW_SESSION];
     }
@@ -200,7 +200,7 @@ fn session_choices(request: &ApprovalRequest) -> Vec<Choice> {
 
 /// Returns the digest of everything that a response depends on. The remaining time is excluded,
 /// since it always differs.
-fn request_digest(request: &ApprovalRequest) -> Result<String, serde_json::Error> {
+fn request_digest(request: &Question) -> Result<String, serde_json::Error> {
     let mut seen = serde_json::to_value(request)?;
     if let Some(seen) = seen.as_object_mut() {
         seen.remove("limits");
@@ -238,7 +238,7 @@ mod tests {
             let expected = if is_offered {
                 choice.response
             } else {
-                ApprovalResponse::Deny
+                Answer::Deny
             };
             check(Accept, decision(choice.name), &few, Some(expected));
         }
@@ -250,9 +250,9 @@ mod tests {
             Some(json!("allow_once")),
             Some(json!({})),
         ] {
-            check(Accept, nonsense, &all, Some(ApprovalResponse::Deny));
+            check(Accept, nonsense, &all, Some(Answer::Deny));
         }
-        let deny = Some(ApprovalResponse::Deny);
+        let deny = Some(Answer::Deny);
         check(Decline, decision("allow_once"), &all, deny);
         check(Cancel, decision("allow_once"), &all, None);
     }
@@ -269,7 +269,7 @@ mod tests {
                 session: true,
                 always: true,
             };
-            let choices = all.choices(pending.approval_request());
+            let choices = all.choices(pending.question());
             let lines: Vec<String> = choices
                 .iter()
                 .map(|choice| format!("{}: {}", choice.name, choice.title))

@@ -1,13 +1,13 @@
 //! Hints for approvals that the client cannot prompt for.
 
-use skills_tools::runtime::policy::{ApprovalRequest, Permission, PermissionDecision};
+use skills_tools::runtime::policy::{Permission, PermissionDecision, Question};
 
 /// Returns the command with which the operator of a server approves a request; `None` if none does.
-pub(crate) type TrustCommand = dyn Fn(&ApprovalRequest) -> Option<String> + Send + Sync;
+pub(crate) type TrustCommand = dyn Fn(&Question) -> Option<String> + Send + Sync;
 
 /// Returns how the operator of the server can allow the request. Contains no host paths but those
 /// of the command.
-pub(super) fn allow_hint(request: &ApprovalRequest, trust_command: &TrustCommand) -> String {
+pub(super) fn allow_hint(request: &Question, trust_command: &TrustCommand) -> String {
     let mut options = Vec::new();
     // Commands of a model are not part of what an approval of a skill covers.
     if !request.is_ad_hoc
@@ -32,7 +32,7 @@ pub(super) fn allow_hint(request: &ApprovalRequest, trust_command: &TrustCommand
 }
 
 /// Returns the command that approves the skill of a request, if it is in a default root.
-pub(crate) fn default_trust_command(request: &ApprovalRequest) -> Option<String> {
+pub(crate) fn default_trust_command(request: &Question) -> Option<String> {
     // The name goes into a command line that a user may copy.
     let mut name = request.name.chars();
     let is_plain = name.all(|c| c.is_ascii_alphanumeric() || "-_.".contains(c));

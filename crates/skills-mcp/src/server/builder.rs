@@ -5,7 +5,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use skills_tools::ToolSet;
-use skills_tools::runtime::policy::ApprovalRequest;
+use skills_tools::runtime::policy::Question;
 use tokio_util::sync::CancellationToken;
 
 use super::{Inner, SelectWorkspace, Server, Tenancy};
@@ -127,7 +127,7 @@ impl ServerBuilder {
     /// finds skills in the default roots.
     pub fn trust_command(
         mut self,
-        command: impl Fn(&ApprovalRequest) -> Option<String> + Send + Sync + 'static,
+        command: impl Fn(&Question) -> Option<String> + Send + Sync + 'static,
     ) -> Self {
         self.trust_command = Arc::new(command);
         self

@@ -2,10 +2,10 @@
 
 use std::collections::BTreeSet;
 
-use super::PendingApproval;
+use super::PendingQuestion;
 use crate::evaluation_result::RuleEvaluation;
 use crate::{
-    Approval, ApprovalResponse, ContentStatus, Decision, DecisionReason, HostPattern, Permission,
+    Answer, Approval, ContentStatus, Decision, DecisionReason, HostPattern, Permission,
     PermissionDecision, Policy, Request,
 };
 
@@ -109,7 +109,7 @@ impl ApplicableApprovals {
 }
 
 /// Returns the approval of exactly the pending permissions; `None` without a digest.
-pub(super) fn build_approval(pending: &PendingApproval) -> Option<Approval> {
+pub(super) fn build_approval(pending: &PendingQuestion) -> Option<Approval> {
     let request = &pending.request;
     let digest = if request.ad_hoc_digest.is_some() {
         request.ad_hoc_content_digest()
@@ -122,34 +122,31 @@ pub(super) fn build_approval(pending: &PendingApproval) -> Option<Approval> {
             .map(|decision| decision.permission.clone())
             .collect::<BTreeSet<_>>()
     };
-    let mut granted_by_rules = permissions_of(&pending.approval_request.granted);
+    let mut granted_by_rules = permissions_of(&pending.question.granted);
     granted_by_rules.retain(|permission| permission.capability().is_privileged());
     Some(Approval {
         name: request.name.clone(),
         directory: request.directory.clone(),
         digest,
-        permissions: permissions_of(&pending.approval_request.pending),
+        permissions: permissions_of(&pending.question.pending),
         granted_by_rules,
         declared: request.declared_privileges(),
     })
 }
 
 /// Returns the approvals that a response for the session creates. For
-/// [`AllowProgram`](ApprovalResponse::AllowProgram) and
-/// [`AllowCommands`](ApprovalResponse::AllowCommands) these are the other permissions for this
+/// [`AllowProgram`](Answer::AllowProgram) and
+/// [`AllowCommands`](Answer::AllowCommands) these are the other permissions for this
 /// command, and the programs for all commands on the same content or directory.
 pub(super) fn build_session_approvals(
-    pending: &PendingApproval,
-    response: ApprovalResponse,
+    pending: &PendingQuestion,
+    response: Answer,
 ) -> Vec<Approval> {
     let request = &pending.request;
     let Some(mut approval) = build_approval(pending) else {
         return Vec::new();
     };
-    let is_for_programs = matches!(
-        response,
-        ApprovalResponse::AllowProgram | ApprovalResponse::AllowCommands
-    );
+    let is_for_programs = matches!(response, Answer::AllowProgram | Answer::AllowCommands);
     let Some(digest) = request.programs_digest().filter(|_| is_for_programs) else {
         return vec![approval];
     };
@@ -165,7 +162,7 @@ pub(super) fn build_session_approvals(
     };
     let of_all_programs = request
         .all_programs_digest()
-        .filter(|_| response == ApprovalResponse::AllowCommands)
+        .filter(|_| response == Answer::AllowCommands)
         .map(|digest| Approval {
             digest,
             permissions: BTreeSet::from([Permission::AnyProgram]),

@@ -7,10 +7,9 @@ use std::task::{Context, Poll, Waker};
 
 use insta::assert_snapshot;
 use skills_policy::{
-    Approval, ApprovalFuture, ApprovalMode, ApprovalRequest, ApprovalResponse, ApprovalStore,
-    Approver, Authorization, BoxError, Capability, ContentStatus, Effect, Evaluation,
-    NewContentPolicy, PendingApproval, PermissionManager, Policy, Request, ResourceLimits, Rule,
-    RuleSource, VariableSource,
+    Answer, AnswerFuture, Approval, ApprovalMode, ApprovalStore, Approver, Authorization, BoxError,
+    Capability, ContentStatus, Effect, Evaluation, NewContentPolicy, PendingQuestion,
+    PermissionManager, Policy, Question, Request, ResourceLimits, Rule, RuleSource, VariableSource,
 };
 
 /// Returns the value of a future that is ready at once.
@@ -27,16 +26,16 @@ pub(crate) fn block_on<T>(future: impl Future<Output = T>) -> T {
 
 /// An approver that always gives the same response and records the requests.
 pub(crate) struct Host {
-    answer: Result<Option<ApprovalResponse>, &'static str>,
-    asked: Mutex<Vec<ApprovalRequest>>,
+    answer: Result<Option<Answer>, &'static str>,
+    asked: Mutex<Vec<Question>>,
 }
 
 impl Host {
-    pub(crate) fn new(answer: ApprovalResponse) -> Arc<Self> {
+    pub(crate) fn new(answer: Answer) -> Arc<Self> {
         Self::with(Ok(Some(answer)))
     }
 
-    pub(crate) fn with(answer: Result<Option<ApprovalResponse>, &'static str>) -> Arc<Self> {
+    pub(crate) fn with(answer: Result<Option<Answer>, &'static str>) -> Arc<Self> {
         Arc::new(Self {
             answer,
             asked: Mutex::default(),
@@ -47,13 +46,13 @@ impl Host {
         self.asked.lock().unwrap().len()
     }
 
-    pub(crate) fn last(&self) -> ApprovalRequest {
+    pub(crate) fn last(&self) -> Question {
         self.asked.lock().unwrap().last().unwrap().clone()
     }
 }
 
 impl Approver for Host {
-    fn request_approval<'a>(&'a self, question: &'a ApprovalRequest) -> ApprovalFuture<'a> {
+    fn ask<'a>(&'a self, question: &'a Question) -> AnswerFuture<'a> {
         self.asked.lock().unwrap().push(question.clone());
         Box::pin(std::future::ready(self.answer.map_err(BoxError::from)))
     }
@@ -94,7 +93,7 @@ pub(crate) fn deploy(digest: &str) -> Request {
         .declare("variable API_KEY")
 }
 
-pub(crate) fn pending(manager: &PermissionManager, request: &Request) -> PendingApproval {
+pub(crate) fn pending(manager: &PermissionManager, request: &Request) -> PendingQuestion {
     match manager.evaluate(request) {
         Evaluation::NeedsApproval(pending) => *pending,
         Evaluation::Decided(decision) => panic!("{decision:?}"),
@@ -110,7 +109,7 @@ pub(crate) fn outcome(decision: &Authorization) -> String {
 
 #[test]
 fn an_approval_request_is_complete() {
-    let host = Host::new(ApprovalResponse::AllowOnce);
+    let host = Host::new(Answer::AllowOnce);
     let manager = PermissionManager::default().approver(host.clone());
     let decision =
         block_on(manager.authorize(&deploy("sha256:1").allowed_tool("Read", None), None));
@@ -120,7 +119,7 @@ fn an_approval_request_is_complete() {
 
 #[test]
 fn an_approval_request_contains_the_effective_limits() {
-    let host = Host::new(ApprovalResponse::AllowOnce);
+    let host = Host::new(Answer::AllowOnce);
     let mut asked = ResourceLimits::default();
     (asked.memory_bytes, asked.open_files) = (u64::MAX, 7);
     let request = deploy("1").limits(asked);
@@ -153,16 +152,15 @@ fn a_missing_silent_failing_or_panicking_approver_denies() {
     let with = |answer| ask(PermissionManager::default().approver(Host::with(answer)));
     assert_snapshot!(with(Ok(None)), @"permission denied: spawn any program (requested by `Bash`): the approver did not respond");
     assert_snapshot!(with(Err("the terminal is gone")), @"permission denied: spawn any program (requested by `Bash`): the approver failed: the terminal is gone");
-    assert_snapshot!(with(Ok(Some(ApprovalResponse::Deny))), @"permission denied: spawn any program (requested by `Bash`): the approver responded `deny`");
-    let panicking = PermissionManager::default().approver(Arc::new(
-        |_: &ApprovalRequest| -> ApprovalResponse { panic!("on purpose") },
-    ));
+    assert_snapshot!(with(Ok(Some(Answer::Deny))), @"permission denied: spawn any program (requested by `Bash`): the approver responded `deny`");
+    let panicking = PermissionManager::default()
+        .approver(Arc::new(|_: &Question| -> Answer { panic!("on purpose") }));
     assert_snapshot!(ask(panicking), @"permission denied: spawn any program (requested by `Bash`): the approver failed: it panicked");
 }
 
 #[test]
 fn strict_mode_asks_no_approver() {
-    let host = Host::new(ApprovalResponse::AllowAlways);
+    let host = Host::new(Answer::AllowAlways);
     let manager = PermissionManager::new(Policy::default().with_mode(ApprovalMode::Strict))
         .approver(host.clone());
     assert!(matches!(
@@ -179,9 +177,9 @@ fn strict_mode_asks_no_approver() {
 #[test]
 fn each_approval_response_has_its_documented_lifetime() {
     for (answer, asked_again, asked_by_next_host) in [
-        (ApprovalResponse::AllowOnce, true, true),
-        (ApprovalResponse::AllowSession, false, true),
-        (ApprovalResponse::AllowAlways, false, false),
+        (Answer::AllowOnce, true, true),
+        (Answer::AllowSession, false, true),
+        (Answer::AllowAlways, false, false),
     ] {
         let (host, store) = (Host::new(answer), Arc::new(Memory::default()));
         let manager = || {
@@ -207,10 +205,7 @@ fn each_approval_response_has_its_documented_lifetime() {
 
 #[test]
 fn changed_content_needs_approval_and_lists_added_privileges() {
-    let (host, store) = (
-        Host::new(ApprovalResponse::AllowAlways),
-        Arc::new(Memory::default()),
-    );
+    let (host, store) = (Host::new(Answer::AllowAlways), Arc::new(Memory::default()));
     let manager = PermissionManager::default()
         .approver(host.clone())
         .store(store);
@@ -241,7 +236,7 @@ fn changed_content_needs_approval_and_lists_added_privileges() {
 
 #[test]
 fn approved_content_asks_for_new_permissions_only() {
-    let host = Host::new(ApprovalResponse::AllowSession);
+    let host = Host::new(Answer::AllowSession);
     let manager = PermissionManager::default().approver(host.clone());
     let _ = block_on(manager.authorize(&deploy("1"), None));
     let _ = block_on(manager.authorize(&deploy("1").allowed_tool("Bash", Some("curl:*")), None));
@@ -258,7 +253,7 @@ fn approved_content_asks_for_new_permissions_only() {
 
 #[test]
 fn an_approval_is_for_one_directory() {
-    let host = Host::new(ApprovalResponse::AllowSession);
+    let host = Host::new(Answer::AllowSession);
     let manager = PermissionManager::default().approver(host.clone());
     let at = |directory: &str| {
         Request::new(directory)
@@ -272,7 +267,7 @@ fn an_approval_is_for_one_directory() {
 
 #[test]
 fn a_session_approval_applies_to_one_session() {
-    let host = Host::new(ApprovalResponse::AllowSession);
+    let host = Host::new(Answer::AllowSession);
     let manager = PermissionManager::default().approver(host.clone());
     let asks = |request: Request| {
         let before = host.asked();
@@ -303,7 +298,7 @@ fn a_session_approval_applies_to_one_session() {
 
 #[test]
 fn managers_with_different_policies_share_the_approvals_of_sessions() {
-    let host = Host::new(ApprovalResponse::AllowSession);
+    let host = Host::new(Answer::AllowSession);
     let first = PermissionManager::default().approver(host.clone());
     let allowed = Policy::default().allow(RuleSource::Invocation, Capability::Write);
     let second = first.with_policy(allowed.clone());
@@ -322,7 +317,7 @@ fn managers_with_different_policies_share_the_approvals_of_sessions() {
 
 #[test]
 fn content_approved_in_one_session_is_new_in_another() {
-    let host = Host::new(ApprovalResponse::AllowSession);
+    let host = Host::new(Answer::AllowSession);
     let rules = Policy::default().allow(RuleSource::User, Capability::Spawn);
     let manager = PermissionManager::new(rules).approver(host.clone());
     let request = |session: &str| {
@@ -346,13 +341,13 @@ fn content_approved_in_one_session_is_new_in_another() {
 
 #[test]
 fn a_response_after_the_end_of_its_session_covers_one_run() {
-    let host = Host::new(ApprovalResponse::AllowSession);
+    let host = Host::new(Answer::AllowSession);
     let manager = PermissionManager::default().approver(host.clone());
     let request = deploy("1").session(Some("one".to_owned()));
     let open = pending(&manager, &request);
     manager.clear_session("one");
     assert!(matches!(
-        block_on(manager.request_approval(open, None)),
+        block_on(manager.ask(open, None)),
         Authorization::Granted(_)
     ));
     let _ = pending(&manager, &request);
@@ -367,7 +362,7 @@ fn a_response_after_the_end_of_its_session_covers_one_run() {
 
 #[test]
 fn a_permanent_approval_applies_to_all_sessions() {
-    let host = Host::new(ApprovalResponse::AllowAlways);
+    let host = Host::new(Answer::AllowAlways);
     let manager = PermissionManager::default()
         .approver(host.clone())
         .store(Arc::new(Memory::default()));
@@ -382,7 +377,7 @@ fn a_permanent_approval_applies_to_all_sessions() {
 
 #[test]
 fn without_a_digest_approvals_cover_one_run() {
-    let host = Host::new(ApprovalResponse::AllowAlways);
+    let host = Host::new(Answer::AllowAlways);
     let manager = PermissionManager::default().approver(host.clone());
     for _ in 0..2 {
         assert_eq!(
@@ -407,7 +402,7 @@ fn new_content_needs_approval_if_a_rule_grants_it_a_privilege() {
             .allowed_tool("Bash", Some("git:*"))
     };
     let ask = |rules: &Policy, request: &Request| {
-        let host = Host::new(ApprovalResponse::Deny);
+        let host = Host::new(Answer::Deny);
         let decision = block_on(
             PermissionManager::new(rules.clone())
                 .approver(host.clone())
@@ -462,7 +457,7 @@ fn new_content_needs_approval_if_a_rule_grants_it_a_privilege() {
 /// If all new content needs approval, one response covers the content and its permissions.
 #[test]
 fn approved_content_is_no_longer_new() {
-    let host = Host::new(ApprovalResponse::AllowSession);
+    let host = Host::new(Answer::AllowSession);
     let manager = PermissionManager::new(Policy::default().with_new_content(NewContentPolicy::Ask))
         .approver(host.clone());
     for (digest, asked) in [("1", 1), ("1", 1), ("2", 2), ("1", 2)] {
@@ -480,7 +475,7 @@ fn approved_content_is_no_longer_new() {
 /// Trusted mode is older than the content, as a standing rule is.
 #[test]
 fn new_content_needs_approval_if_trusted_mode_grants_it_a_privilege() {
-    let host = Host::new(ApprovalResponse::AllowSession);
+    let host = Host::new(Answer::AllowSession);
     let manager = PermissionManager::new(Policy::default().with_mode(ApprovalMode::Trusted))
         .approver(host.clone());
     let run = |tool: &str| {
@@ -503,7 +498,7 @@ fn new_content_needs_approval_if_trusted_mode_grants_it_a_privilege() {
 
 #[test]
 fn content_without_a_digest_is_not_compared_with_approvals() {
-    let host = Host::new(ApprovalResponse::AllowAlways);
+    let host = Host::new(Answer::AllowAlways);
     let manager = PermissionManager::default()
         .approver(host.clone())
         .store(Arc::new(Memory::default()));
@@ -554,20 +549,19 @@ fn approving_without_a_run_is_permanent() {
 fn a_permanent_approval_does_not_include_session_approvals() {
     let store = Arc::new(Memory::default());
     let manager = PermissionManager::default().store(store.clone());
-    let any = |request: &Request, answer: ApprovalResponse| {
-        block_on(manager.authorize(request, Some(&answer)))
-    };
+    let any =
+        |request: &Request, answer: Answer| block_on(manager.authorize(request, Some(&answer)));
     let bash = Request::new("/s")
         .content_digest("1")
         .allowed_tool("Bash", None);
     assert!(matches!(
-        any(&bash, ApprovalResponse::AllowSession),
+        any(&bash, Answer::AllowSession),
         Authorization::Granted(_)
     ));
     assert!(matches!(
         any(
             &bash.clone().variable("KEY", VariableSource::Secret),
-            ApprovalResponse::AllowAlways
+            Answer::AllowAlways
         ),
         Authorization::Granted(_)
     ));
@@ -600,7 +594,7 @@ fn an_approval_of_listed_hosts_does_not_widen() {
     let decision = block_on(
         PermissionManager::new(lists)
             .store(store.clone())
-            .authorize(&search, Some(&ApprovalResponse::AllowAlways)),
+            .authorize(&search, Some(&Answer::AllowAlways)),
     );
     assert_eq!(
         decision.decisions()[0].permission().to_string(),
@@ -615,7 +609,7 @@ fn an_approval_of_listed_hosts_does_not_widen() {
 #[test]
 fn requests_with_too_many_permissions_are_denied() {
     let ask = |things: usize| {
-        let host = Host::new(ApprovalResponse::AllowAlways);
+        let host = Host::new(Answer::AllowAlways);
         let request = (0..things).fold(Request::new("/s"), |request, n| {
             request.allowed_tool("Bash", Some(&format!("program{n}:*")))
         });
@@ -664,7 +658,7 @@ fn a_failing_store_approves_nothing_and_is_reported() {
             Err("the disk is gone".into())
         }
     }
-    let host = Host::new(ApprovalResponse::AllowAlways);
+    let host = Host::new(Answer::AllowAlways);
     let manager = PermissionManager::default()
         .approver(host.clone())
         .store(Arc::new(Broken));
@@ -686,7 +680,7 @@ fn a_failing_store_approves_nothing_and_is_reported() {
 
 #[test]
 fn without_a_store_a_permanent_approval_lasts_for_the_session() {
-    let host = Host::new(ApprovalResponse::AllowAlways);
+    let host = Host::new(Answer::AllowAlways);
     let manager = PermissionManager::default().approver(host.clone());
     let decision = block_on(manager.authorize(&deploy("1"), None));
     assert_snapshot!(decision.decisions().last().unwrap().reason(), @"the approver responded `always`, which could not be stored: no approval store is configured");
@@ -720,7 +714,7 @@ fn a_denial_says_whether_an_approver_was_asked() {
     let failing = Host::with(Err("broken"));
     // A client that has no way to ask: this is not a refusal.
     assert!(!was_asked(Policy::default(), Some(&*failing)));
-    for approver in [&ApprovalResponse::Deny as &dyn Approver, &*silent] {
+    for approver in [&Answer::Deny as &dyn Approver, &*silent] {
         // By the permission, and by the content alone.
         assert!(was_asked(Policy::default(), Some(approver)));
         let rule = Policy::default().allow(RuleSource::User, Capability::Spawn);
@@ -752,7 +746,7 @@ fn a_denial_of_content_has_a_content_reason() {
 
 #[test]
 fn no_approver_is_asked_about_a_denied_request() {
-    let host = Host::new(ApprovalResponse::AllowAlways);
+    let host = Host::new(Answer::AllowAlways);
     let manager =
         PermissionManager::new(Policy::default().deny(RuleSource::Admin, Capability::Write))
             .approver(host.clone());
@@ -767,10 +761,10 @@ fn no_approver_is_asked_about_a_denied_request() {
 
 #[test]
 fn the_approver_of_a_run_replaces_that_of_the_manager() {
-    let host = Host::new(ApprovalResponse::Deny);
+    let host = Host::new(Answer::Deny);
     let manager = PermissionManager::default().approver(host.clone());
     assert!(matches!(
-        block_on(manager.authorize(&deploy("1"), Some(&ApprovalResponse::AllowOnce))),
+        block_on(manager.authorize(&deploy("1"), Some(&Answer::AllowOnce))),
         Authorization::Granted(_)
     ));
     assert_eq!(host.asked(), 0);

@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use skills_policy::{
-    ApprovalResponse, Authorization, Capability, Effect, Evaluation, NewContentPolicy,
-    PermissionManager, Policy, Request, Rule, RuleSource,
+    Answer, Authorization, Capability, Effect, Evaluation, NewContentPolicy, PermissionManager,
+    Policy, Request, Rule, RuleSource,
 };
 
 use crate::approve::{Host, Memory, block_on, outcome};
@@ -12,7 +12,7 @@ use crate::approve::{Host, Memory, block_on, outcome};
 /// An approval of a command of the caller covers this command and this content.
 #[test]
 fn an_approval_of_a_command_covers_that_command() {
-    let host = Host::new(ApprovalResponse::AllowSession);
+    let host = Host::new(Answer::AllowSession);
     let manager = PermissionManager::default().approver(host.clone());
     let asks = |request: Request| {
         let before = host.asked();
@@ -63,7 +63,7 @@ fn an_answer_can_cover_other_commands_of_the_session() {
             name => request.spawn(name),
         })
     };
-    let asked = |answer: ApprovalResponse, requests: &[Request]| -> Vec<bool> {
+    let asked = |answer: Answer, requests: &[Request]| -> Vec<bool> {
         let host = Host::new(answer);
         let manager = PermissionManager::default().approver(host.clone());
         let first = command("/w", "git log", &["git"]);
@@ -96,11 +96,11 @@ fn an_answer_can_cover_other_commands_of_the_session() {
             .session(Some("one".to_owned())),
     ];
     assert_eq!(
-        asked(ApprovalResponse::AllowProgram, &requests),
+        asked(Answer::AllowProgram, &requests),
         [false, true, true, true, true, true, true, true]
     );
     assert_eq!(
-        asked(ApprovalResponse::AllowCommands, &requests),
+        asked(Answer::AllowCommands, &requests),
         [false, false, false, true, true, true, true, true]
     );
 }
@@ -108,9 +108,9 @@ fn an_answer_can_cover_other_commands_of_the_session() {
 #[test]
 fn an_approval_of_a_command_is_never_stored() {
     for (answer, asked_again) in [
-        (ApprovalResponse::AllowOnce, true),
-        (ApprovalResponse::AllowSession, false),
-        (ApprovalResponse::AllowAlways, false),
+        (Answer::AllowOnce, true),
+        (Answer::AllowSession, false),
+        (Answer::AllowAlways, false),
     ] {
         let (host, store) = (Host::new(answer), Arc::new(Memory::default()));
         let manager = PermissionManager::default()
@@ -126,7 +126,7 @@ fn an_approval_of_a_command_is_never_stored() {
             .reason()
             .to_string()
             .contains("lasts for the session at most");
-        assert_eq!(holds_shorter, answer == ApprovalResponse::AllowAlways);
+        assert_eq!(holds_shorter, answer == Answer::AllowAlways);
         let _ = block_on(manager.authorize(&request, None));
         assert_eq!(host.asked() == 2, asked_again, "{answer}");
         assert!(store.0.lock().unwrap().is_empty(), "{answer}");
@@ -151,14 +151,11 @@ fn is_granted(manager: &PermissionManager, request: &Request) -> bool {
 fn all_commands_include_no_program_with_an_ask_rule() {
     let rule = Rule::parse(Effect::Ask, RuleSource::Admin, "spawn:ssh").unwrap();
     let manager = PermissionManager::new(Policy::default().rule(rule));
-    let allow = |request: &Request, answer: ApprovalResponse| {
+    let allow = |request: &Request, answer: Answer| {
         let authorization = block_on(manager.authorize(request, Some(&answer)));
         assert!(matches!(authorization, Authorization::Granted(_)));
     };
-    allow(
-        &host_command("git log", &["git"]),
-        ApprovalResponse::AllowCommands,
-    );
+    allow(&host_command("git log", &["git"]), Answer::AllowCommands);
     assert!(is_granted(&manager, &host_command("make", &["make"])));
     let ssh = host_command("ssh a", &["ssh"]);
     assert!(!is_granted(&manager, &ssh));
@@ -166,7 +163,7 @@ fn all_commands_include_no_program_with_an_ask_rule() {
         &manager,
         &host_command("a | b", &[]).spawn_any()
     ));
-    allow(&ssh, ApprovalResponse::AllowProgram);
+    allow(&ssh, Answer::AllowProgram);
     assert!(is_granted(&manager, &host_command("ssh b", &["ssh"])));
 }
 
@@ -174,7 +171,7 @@ fn all_commands_include_no_program_with_an_ask_rule() {
 fn an_answer_for_a_program_is_no_approval_of_other_commands() {
     let policy = Policy::default().with_new_content(NewContentPolicy::Ask);
     let manager = PermissionManager::new(policy);
-    let answer = ApprovalResponse::AllowProgram;
+    let answer = Answer::AllowProgram;
     let git = host_command("git log", &["git"]);
     let authorization = block_on(manager.authorize(&git, Some(&answer)));
     assert!(matches!(authorization, Authorization::Granted(_)));
@@ -192,7 +189,7 @@ fn an_answer_for_a_program_covers_the_hosts_of_its_command() {
     let manager = PermissionManager::default();
     let with_host =
         |text: &str| host_command(text, &["git"]).connect("example.com".parse().unwrap());
-    let answer = ApprovalResponse::AllowProgram;
+    let answer = Answer::AllowProgram;
     let authorization = block_on(manager.authorize(&with_host("git fetch"), Some(&answer)));
     assert!(matches!(authorization, Authorization::Granted(_)));
     assert!(is_granted(&manager, &with_host("git fetch")));
@@ -203,7 +200,7 @@ fn an_answer_for_a_program_covers_the_hosts_of_its_command() {
 #[test]
 fn commands_of_a_skill_without_a_digest_share_no_answer() {
     let manager = PermissionManager::default();
-    let answer = ApprovalResponse::AllowCommands;
+    let answer = Answer::AllowCommands;
     let git = host_command("git log", &["git"]);
     let authorization = block_on(manager.authorize(&git, Some(&answer)));
     assert!(matches!(authorization, Authorization::Granted(_)));

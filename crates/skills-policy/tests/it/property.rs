@@ -13,7 +13,7 @@ use proptest::prelude::*;
 use proptest::sample::select;
 use proptest::test_runner::{Config, TestRunner};
 use skills_policy::{
-    ApprovalMode, ApprovalResponse, Authorization, Decision, DecisionReason, Effect, HostPattern,
+    Answer, ApprovalMode, Authorization, Decision, DecisionReason, Effect, HostPattern,
     NewContentPolicy, PermissionManager, Policy, Request, VariableSource,
 };
 
@@ -106,7 +106,7 @@ fn decisions_match_the_reference_model() {
 #[test]
 fn responses_never_override_a_deny_rule() {
     check(any_case(), &["allowed", "asked", "denied"], |case| {
-        let answered = |answer: ApprovalResponse| {
+        let answered = |answer: Answer| {
             let host = Host::new(answer);
             let manager =
                 PermissionManager::new(case.rules().with_new_content(NewContentPolicy::Allow))
@@ -123,14 +123,11 @@ fn responses_never_override_a_deny_rule() {
             Outcome::Denied => (false, false, 0),
         };
         prop_assert_eq!(
-            answered(ApprovalResponse::AllowOnce),
+            answered(Answer::AllowOnce),
             (yes.then(|| case.acts()), asked)
         );
-        prop_assert_eq!(
-            answered(ApprovalResponse::Deny),
-            (no.then(|| case.acts()), asked)
-        );
-        for act in answered(ApprovalResponse::AllowOnce).0.unwrap_or_default() {
+        prop_assert_eq!(answered(Answer::Deny), (no.then(|| case.acts()), asked));
+        for act in answered(Answer::AllowOnce).0.unwrap_or_default() {
             prop_assert!(
                 !case.rules.iter().any(|rule| rule.denies(act)),
                 "{:?} is denied",
@@ -166,7 +163,7 @@ fn restricting_rules_never_widen_grants() {
         let acts = |case: &Case| {
             let yes =
                 PermissionManager::new(case.rules().with_new_content(NewContentPolicy::Allow))
-                    .approver(Arc::new(ApprovalResponse::AllowOnce));
+                    .approver(Arc::new(Answer::AllowOnce));
             let decisions = [
                 case.rules().authorize(&case.request()),
                 block_on(yes.authorize(&case.request(), None)),

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use skills_policy::{
-    ApprovalResponse, Authorization, Effect, PermissionManager, Policy, Request, Rule, RuleSource,
+    Answer, Authorization, Effect, PermissionManager, Policy, Request, Rule, RuleSource,
 };
 
 use crate::approve::{Host, Memory, block_on, outcome, pending};
@@ -18,7 +18,7 @@ fn describe_decisions(decision: &Authorization) -> Vec<String> {
 
 #[test]
 fn a_response_once_for_an_ad_hoc_command_covers_one_run() {
-    let host = Host::new(ApprovalResponse::AllowOnce);
+    let host = Host::new(Answer::AllowOnce);
     let manager = PermissionManager::default()
         .approver(host.clone())
         .store(Arc::new(Memory::default()));
@@ -79,10 +79,8 @@ fn changed_content_keeps_no_approval_of_earlier_content() {
             .allowed_tool("Bash", Some(program))
     };
     for (digest, program) in [("1", "git"), ("1", "sort"), ("2", "curl")] {
-        let decision = block_on(manager.authorize(
-            &wants(digest, program),
-            Some(&ApprovalResponse::AllowAlways),
-        ));
+        let decision =
+            block_on(manager.authorize(&wants(digest, program), Some(&Answer::AllowAlways)));
         assert_eq!(outcome(&decision), "granted");
         assert_eq!(
             outcome(&manager.preview(&wants("1", "git"))) == "granted",
@@ -112,7 +110,7 @@ fn a_response_changes_pending_permissions_only() {
         .allowed_tool("Read", None)
         .allowed_tool("Bash", Some("git:*"))
         .allowed_tool("Write", Some("out/"));
-    let decided = |answer: ApprovalResponse| {
+    let decided = |answer: Answer| {
         describe_decisions(&block_on(
             PermissionManager::new(rules.clone()).authorize(&request, Some(&answer)),
         ))
@@ -121,10 +119,7 @@ fn a_response_changes_pending_permissions_only() {
     let started = [
         "granted by rule `allow spawn:git (invocation)`: spawn `git` (requested by `Bash(git:*)`)",
     ];
-    for (answer, decision) in [
-        (ApprovalResponse::AllowOnce, "granted"),
-        (ApprovalResponse::Deny, "denied"),
-    ] {
+    for (answer, decision) in [(Answer::AllowOnce, "granted"), (Answer::Deny, "denied")] {
         let written = [&*format!(
             "{decision}, the approver responded `{answer}`: write `/w/out` (requested by `Write(out/)`)"
         )];
@@ -134,7 +129,7 @@ fn a_response_changes_pending_permissions_only() {
 
 #[test]
 fn a_request_that_times_out_is_denied() {
-    let manager = PermissionManager::default().approver(Host::new(ApprovalResponse::AllowAlways));
+    let manager = PermissionManager::default().approver(Host::new(Answer::AllowAlways));
     let request = Request::new("/s")
         .content_digest("1")
         .allowed_tool("Bash", None);

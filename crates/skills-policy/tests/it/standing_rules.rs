@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use insta::assert_snapshot;
 use skills_policy::{
-    ApprovalMode, ApprovalResponse, Authorization, Capability, Effect, Evaluation,
-    PermissionManager, Policy, Request, Rule, RuleSource, VariableSource,
+    Answer, ApprovalMode, Authorization, Capability, Effect, Evaluation, PermissionManager, Policy,
+    Request, Rule, RuleSource, VariableSource,
 };
 
 use crate::approve::{Host, Memory, block_on, outcome};
@@ -17,7 +17,7 @@ fn no_rule_allows_a_hook() {
         .allow(RuleSource::Invocation, Capability::Spawn);
     let hook = |command: &str| Request::new("/s").content_digest("1").hook(command);
     assert_snapshot!(outcome(&PermissionManager::new(open.clone()).preview(&hook("PreToolUse scripts/a.sh"))), @"permission denied: run hook `PreToolUse scripts/a.sh` (requested by its hooks): no rule allows it and no approver is available");
-    let host = Host::new(ApprovalResponse::AllowSession);
+    let host = Host::new(Answer::AllowSession);
     let manager = PermissionManager::new(open).approver(host.clone());
     for (command, asked) in [("Stop a.sh", 1), ("Stop a.sh", 1), ("Stop b.sh", 2)] {
         assert!(matches!(
@@ -50,7 +50,7 @@ fn an_approval_covers_no_privilege_that_was_not_shown() {
         .variable("KEY", VariableSource::Secret);
     let narrow = skill.clone().drop_capability(Capability::Spawn);
     assert!(matches!(
-        block_on(manager.authorize(&narrow, Some(&ApprovalResponse::AllowAlways))),
+        block_on(manager.authorize(&narrow, Some(&Answer::AllowAlways))),
         Authorization::Granted(_)
     ));
     assert!(matches!(
@@ -60,11 +60,8 @@ fn an_approval_covers_no_privilege_that_was_not_shown() {
     let Evaluation::NeedsApproval(pending) = manager.evaluate(&skill) else {
         panic!("git was not shown")
     };
-    assert!(
-        pending.approval_request().requires_content_approval
-            && pending.approval_request().pending.is_empty()
-    );
-    let _ = block_on(manager.request_approval(*pending, Some(&ApprovalResponse::AllowAlways)));
+    assert!(pending.question().requires_content_approval && pending.question().pending.is_empty());
+    let _ = block_on(manager.ask(*pending, Some(&Answer::AllowAlways)));
     assert!(matches!(manager.preview(&skill), Authorization::Granted(_)));
     assert!(matches!(
         manager.preview(&skill.workspace("/w")),

@@ -5,11 +5,9 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use insta::assert_snapshot;
-use skills_runtime::policy::{
-    ApprovalFuture, ApprovalRequest, ContentStatus, Effect, Rule, RuleSource,
-};
+use skills_runtime::policy::{AnswerFuture, ContentStatus, Effect, Question, Rule, RuleSource};
 use skills_runtime::{
-    ApprovalResponse, Approver, Authorization, EnforcementReport, ErrorKind, ExecutionArtifacts,
+    Answer, Approver, Authorization, EnforcementReport, ErrorKind, ExecutionArtifacts,
     ExecutionOptions, ExecutionStatus, FileApprovalStore, Policy, ProgramFinder, RunTarget,
     ScriptType, Termination,
 };
@@ -21,12 +19,12 @@ use crate::fixture::{Fixture, OptionsExt as _, UnresponsiveApprover};
 
 /// Approves permanently and records its requests.
 #[derive(Default)]
-struct Host(Mutex<Vec<ApprovalRequest>>);
+struct Host(Mutex<Vec<Question>>);
 
 impl Approver for Host {
-    fn request_approval<'a>(&'a self, question: &'a ApprovalRequest) -> ApprovalFuture<'a> {
+    fn ask<'a>(&'a self, question: &'a Question) -> AnswerFuture<'a> {
         self.0.lock().unwrap().push(question.clone());
-        Box::pin(std::future::ready(Ok(Some(ApprovalResponse::AllowAlways))))
+        Box::pin(std::future::ready(Ok(Some(Answer::AllowAlways))))
     }
 }
 
@@ -151,9 +149,9 @@ async fn a_skill_that_changes_during_the_prompt_does_not_run() {
         .skill("deploy", "allowed-tools: Bash\n")
         .file("deploy/scripts/run.sh", "echo good");
     let script = fixture.path("deploy/scripts/run.sh");
-    let swap = move |_: &ApprovalRequest| {
+    let swap = move |_: &Question| {
         std::fs::write(&script, "echo evil, and longer").unwrap();
-        ApprovalResponse::AllowOnce
+        Answer::AllowOnce
     };
     let runtime = fixture.recording().approver(Arc::new(swap)).build();
     let error = runtime
@@ -180,7 +178,7 @@ fn a_request_that_changed_since_it_was_shown_is_not_approved() {
         .executor()
         .preview("deploy", &ExecutionOptions::default())
         .unwrap()
-        .approval_request
+        .question
         .unwrap();
     fixture.skill("deploy", "allowed-tools: Bash\n");
     let error = runtime
@@ -291,7 +289,7 @@ async fn a_skill_that_changes_while_it_waits_for_a_permit_does_not_run() {
     let runtime = fixture
         .recording()
         .native_sandbox(swap.clone())
-        .approver(Arc::new(ApprovalResponse::AllowOnce))
+        .approver(Arc::new(Answer::AllowOnce))
         .max_concurrent_runs(1)
         .build();
     let workspace = skills_runtime::Workspace::Directory(fixture.path("work"));
@@ -373,8 +371,7 @@ async fn a_preview_asks_no_approver_and_runs_nothing() {
         .preview("deploy", &ExecutionOptions::default())
         .unwrap();
     assert!(
-        matches!(preview.authorization, Authorization::Denied(_))
-            && preview.approval_request.is_some()
+        matches!(preview.authorization, Authorization::Denied(_)) && preview.question.is_some()
     );
     assert_eq!(preview.missing_requirements, ["program `no-such-program`"]);
     assert_eq!(
@@ -385,7 +382,7 @@ async fn a_preview_asks_no_approver_and_runs_nothing() {
             .collect::<Vec<_>>(),
         ["Read", "Task"]
     );
-    let question = preview.approval_request.unwrap();
+    let question = preview.question.unwrap();
     assert!(matches!(
         runtime
             .executor()
@@ -552,7 +549,7 @@ async fn a_rule_gives_no_privileges_to_new_content() {
     let asked = fixture
         .recording()
         .policy(rules())
-        .approver(Arc::new(ApprovalResponse::AllowSession))
+        .approver(Arc::new(Answer::AllowSession))
         .build();
     assert!(
         asked
@@ -585,9 +582,9 @@ async fn a_session_approval_applies_to_one_session() {
         .file("deploy/scripts/run.sh", "");
     let asked = Arc::new(std::sync::atomic::AtomicUsize::new(0));
     let counted = Arc::clone(&asked);
-    let approver = move |_: &skills_runtime::policy::ApprovalRequest| {
+    let approver = move |_: &skills_runtime::policy::Question| {
         counted.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
-        ApprovalResponse::AllowSession
+        Answer::AllowSession
     };
     let runtime = fixture.recording().approver(Arc::new(approver)).build();
     let check = async |session: Option<&str>, is_command: bool, questions: usize| {
@@ -695,10 +692,7 @@ async fn required_programs_are_asked_for_and_not_needed() {
     let asked = run(fixture.recording().approver(host.clone())).await;
     assert_eq!(host.asked(), 1);
     assert_snapshot!(spawned(&asked).join("\n"), @"granted, the approver responded `always`, which could not be stored: no approval store is configured: spawn `sort` (requested by its requirements)");
-    let refused = run(fixture
-        .recording()
-        .approver(Arc::new(ApprovalResponse::Deny)))
-    .await;
+    let refused = run(fixture.recording().approver(Arc::new(Answer::Deny))).await;
     assert!(!refused.exit_status.is_success(), "a person said no");
     let unanswered = run(fixture
         .recording()
@@ -711,7 +705,7 @@ async fn required_programs_are_asked_for_and_not_needed() {
     let refused = run(fixture
         .recording()
         .policy(policy.clone())
-        .approver(Arc::new(ApprovalResponse::Deny)))
+        .approver(Arc::new(Answer::Deny)))
     .await;
     assert!(
         !refused.exit_status.is_success(),
@@ -764,9 +758,7 @@ async fn previews_show_required_programs() {
         let runtime = builder.build();
         let options = ExecutionOptions::default();
         let preview = runtime.executor().preview("deploy", &options).unwrap();
-        preview
-            .approval_request
-            .map(|request| request.pending.len())
+        preview.question.map(|request| request.pending.len())
     };
     assert_eq!(programs(fixture.recording()), Some(1));
     let rule = Rule::parse(Effect::Deny, RuleSource::Admin, "spawn:sort").unwrap();

@@ -10,7 +10,7 @@ use skills_runtime::audit::{
 };
 use skills_runtime::policy::FileGrant;
 use skills_runtime::{
-    ApprovalResponse, CallContext, ErrorKind, Evidence, ExecutionOptions, Refusal, Refusals,
+    Answer, CallContext, ErrorKind, Evidence, ExecutionOptions, Refusal, Refusals,
     RefusedOperation, Secrets, Termination, Workspace,
 };
 use skills_sandbox::HostConnections;
@@ -52,7 +52,7 @@ async fn a_record_is_complete_and_has_no_secrets() {
     let runtime = fixture
         .recording()
         .secrets(secrets)
-        .approver(Arc::new(ApprovalResponse::AllowOnce))
+        .approver(Arc::new(Answer::AllowOnce))
         .audit(sink.clone())
         .clock(|| UNIX_EPOCH + Duration::from_secs(1))
         .build();
@@ -382,16 +382,16 @@ async fn a_skill_cannot_exceed_the_size_of_a_record() {
 #[derive(Debug, Clone)]
 struct Try {
     skill: &'static str,
-    answer: Option<ApprovalResponse>,
+    answer: Option<Answer>,
     script: Option<&'static str>,
     env: Option<&'static str>,
 }
 
 fn any_try() -> impl Strategy<Value = Try> {
     let answer = proptest::option::of(proptest::sample::select(vec![
-        ApprovalResponse::AllowOnce,
-        ApprovalResponse::AllowSession,
-        ApprovalResponse::Deny,
+        Answer::AllowOnce,
+        Answer::AllowSession,
+        Answer::Deny,
     ]));
     let skill = proptest::sample::select(vec!["plain", "deploy", "broken", "empty", "absent"]);
     let script = proptest::option::of(proptest::sample::select(vec![

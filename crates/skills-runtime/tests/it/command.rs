@@ -6,10 +6,10 @@ use std::sync::Arc;
 
 use insta::assert_snapshot;
 use skills_runtime::audit::{AuditError, AuditSink, Event};
-use skills_runtime::policy::{ApprovalRequest, Effect, Grants, Rule, RuleSource};
+use skills_runtime::policy::{Effect, Grants, Question, Rule, RuleSource};
 use skills_runtime::{
-    ApprovalResponse, ExecutionOptions, ExecutionStatus, HostCommand, InputProtocol, Policy,
-    RunTarget, SkillRuntime, Workspace,
+    Answer, ExecutionOptions, ExecutionStatus, HostCommand, InputProtocol, Policy, RunTarget,
+    SkillRuntime, Workspace,
 };
 use skills_sandbox::{Job, Program, RunFuture, Sandbox, SandboxError};
 
@@ -143,11 +143,11 @@ async fn a_command_without_a_skill_works_on_a_directory_and_is_recorded() {
     let records = Arc::new(Records::default());
     let asked = Arc::new(std::sync::Mutex::new(Vec::new()));
     let seen = Arc::clone(&asked);
-    let approver = move |question: &ApprovalRequest| {
+    let approver = move |question: &Question| {
         seen.lock()
             .unwrap()
             .push((question.digest.clone(), question.command.clone()));
-        ApprovalResponse::AllowSession
+        Answer::AllowSession
     };
     let runtime = fixture
         .recording()
@@ -327,7 +327,7 @@ async fn keys_that_cannot_be_withheld_are_asked_for() {
     let fixture = Fixture::new();
     fixture.skill("pdf", "").file("work/.env", "KEY=1");
     let work = fixture.path("work").canonicalize().unwrap();
-    let run = async |count: usize, approver: Option<ApprovalResponse>| {
+    let run = async |count: usize, approver: Option<Answer>| {
         let keys = (0..count).map(|number| match number {
             0 => work.join(".env"),
             _ => work.join(format!("{number}/.env")),
@@ -353,16 +353,10 @@ async fn keys_that_cannot_be_withheld_are_asked_for() {
             Err(error) => error.to_string(),
         }
     };
-    assert_eq!(
-        run(1, Some(ApprovalResponse::AllowOnce)).await,
-        "success: true"
-    );
-    let denied = run(1, Some(ApprovalResponse::Deny)).await;
+    assert_eq!(run(1, Some(Answer::AllowOnce)).await, "success: true");
+    let denied = run(1, Some(Answer::Deny)).await;
     assert!(denied.contains(".env"), "{denied}");
-    for rejected in [
-        run(1, None).await,
-        run(17, Some(ApprovalResponse::AllowOnce)).await,
-    ] {
+    for rejected in [run(1, None).await, run(17, Some(Answer::AllowOnce)).await] {
         assert_eq!(
             rejected,
             "cannot run the job in the test sandbox: too many files"

@@ -5,8 +5,8 @@ use std::fs;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 
-use skills_runtime::policy::{ApprovalFuture, ApprovalRequest};
-use skills_runtime::{ApprovalResponse, Approver, ExecutionOptions, SandboxChoice};
+use skills_runtime::policy::{AnswerFuture, Question};
+use skills_runtime::{Answer, Approver, ExecutionOptions, SandboxChoice};
 use skills_sandbox::{Job, Program};
 
 use crate::fixture::Fixture;
@@ -16,9 +16,9 @@ use crate::fixture::Fixture;
 struct CountingApprover(AtomicUsize);
 
 impl Approver for CountingApprover {
-    fn request_approval<'a>(&'a self, _: &'a ApprovalRequest) -> ApprovalFuture<'a> {
+    fn ask<'a>(&'a self, _: &'a Question) -> AnswerFuture<'a> {
         self.0.fetch_add(1, Ordering::SeqCst);
-        Box::pin(std::future::ready(Ok(Some(ApprovalResponse::AllowSession))))
+        Box::pin(std::future::ready(Ok(Some(Answer::AllowSession))))
     }
 }
 

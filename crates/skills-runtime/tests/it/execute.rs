@@ -7,9 +7,8 @@ use insta::assert_snapshot;
 use serde_json::{Value, json};
 use skills_runtime::policy::{NewContentPolicy, RuleSource};
 use skills_runtime::{
-    ApprovalResponse, CancellationToken, Capability, CapturedOutput, EnforcementReport,
-    ExecutionOptions, ExecutionStatus, OutputStream, Policy, RunEvent, Sandbox, Termination,
-    Workspace,
+    Answer, CancellationToken, Capability, CapturedOutput, EnforcementReport, ExecutionOptions,
+    ExecutionStatus, OutputStream, Policy, RunEvent, Sandbox, Termination, Workspace,
 };
 use skills_sandbox::{Job, RunFuture, RunOutput};
 
@@ -327,7 +326,7 @@ async fn events_are_complete_and_redacted() {
     let mut options = ExecutionOptions::default().env("KEY", "hunter2-hunter2");
     let of_session = CancellationToken::new();
     let context = options.context.cancellation(of_session.clone());
-    options.context = context.approver(Arc::new(ApprovalResponse::AllowOnce));
+    options.context = context.approver(Arc::new(Answer::AllowOnce));
     let mut run = runtime.executor().start("one", options);
     let mut shown = String::new();
     while let Some(event) = run.next_event().await {

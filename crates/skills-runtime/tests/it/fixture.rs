@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use serde_json::Value;
-use skills_runtime::policy::{ApprovalFuture, ApprovalRequest};
+use skills_runtime::policy::{AnswerFuture, Question};
 use skills_runtime::{
     Approver, Builder, CancellationToken, CapturedOutput, EnforcementReport, ExecutionOptions,
     Refusals, Root, RunTarget, Sandbox, Scope, Secret, SkillRuntime, Termination, Workspace,
@@ -101,7 +101,7 @@ impl OptionsExt for ExecutionOptions {
 pub(crate) struct UnresponsiveApprover;
 
 impl Approver for UnresponsiveApprover {
-    fn request_approval<'a>(&'a self, _: &'a ApprovalRequest) -> ApprovalFuture<'a> {
+    fn ask<'a>(&'a self, _: &'a Question) -> AnswerFuture<'a> {
         Box::pin(std::future::pending())
     }
 }

@@ -6,10 +6,10 @@ use std::process::Command;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use skills_runtime::policy::{ApprovalFuture, ApprovalRequest};
+use skills_runtime::policy::{AnswerFuture, Question};
 use skills_runtime::{
-    ApprovalResponse, Approver, ExecutionArtifacts, ExecutionOptions, RunTarget, RuntimeError,
-    Sandbox, SkillRuntime,
+    Answer, Approver, ExecutionArtifacts, ExecutionOptions, RunTarget, RuntimeError, Sandbox,
+    SkillRuntime,
 };
 use skills_sandbox_linux::{IsolationMode, LinuxSandbox};
 use skills_test_support::skip_part;
@@ -21,9 +21,9 @@ use crate::fixture::{Fixture, OptionsExt};
 struct CountingApprover(AtomicUsize);
 
 impl Approver for CountingApprover {
-    fn request_approval<'a>(&'a self, _: &'a ApprovalRequest) -> ApprovalFuture<'a> {
+    fn ask<'a>(&'a self, _: &'a Question) -> AnswerFuture<'a> {
         self.0.fetch_add(1, Ordering::SeqCst);
-        Box::pin(std::future::ready(Ok(Some(ApprovalResponse::AllowSession))))
+        Box::pin(std::future::ready(Ok(Some(Answer::AllowSession))))
     }
 }
 

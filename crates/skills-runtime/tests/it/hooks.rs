@@ -6,8 +6,8 @@ use insta::assert_snapshot;
 use serde_json::{Value, json};
 use skills_runtime::policy::{ApprovalMode, RuleSource};
 use skills_runtime::{
-    AgentEvent, ApprovalResponse, CallContext, Capability, FileApprovalStore, HookDecision,
-    HookOptions, HookReport, Policy, SkillRuntime, Termination, Workspace,
+    AgentEvent, Answer, CallContext, Capability, FileApprovalStore, HookDecision, HookOptions,
+    HookReport, Policy, SkillRuntime, Termination, Workspace,
 };
 
 use crate::fixture::Fixture;
@@ -41,7 +41,7 @@ async fn a_hook_is_a_job_with_the_event_as_input() {
     let fixture = fixture();
     let runtime = fixture
         .recording()
-        .approver(Arc::new(ApprovalResponse::AllowSession))
+        .approver(Arc::new(Answer::AllowSession))
         .build();
     let report = report(&runtime, &before("Edit")).await;
     assert_eq!(
@@ -66,7 +66,7 @@ async fn matchers_match_the_whole_name() {
     let fixture = fixture();
     let runtime = fixture
         .recording()
-        .approver(Arc::new(ApprovalResponse::AllowSession))
+        .approver(Arc::new(Answer::AllowSession))
         .build();
     for (tool, runs) in [
         ("Edit", 1),
@@ -107,7 +107,7 @@ async fn hooks_use_the_decisions_of_claude_code() {
     let fixture = fixture();
     let runtime = fixture
         .recording()
-        .approver(Arc::new(ApprovalResponse::AllowSession))
+        .approver(Arc::new(Answer::AllowSession))
         .build();
     let say = async |stdout: &str, stderr: &str, code: i32, event: &AgentEvent| {
         *fixture.sandbox.stdout.lock().unwrap() = stdout.as_bytes().to_vec();
@@ -162,7 +162,7 @@ async fn the_strictest_of_several_hooks_applies() {
     }));
     let runtime = fixture
         .recording()
-        .approver(Arc::new(ApprovalResponse::AllowSession))
+        .approver(Arc::new(Answer::AllowSession))
         .build();
     let report = report(&runtime, &before("Edit")).await;
     assert!(
@@ -187,8 +187,7 @@ async fn a_hook_without_approval_does_not_run() {
     assert_snapshot!(reason, @"cannot run the hook: permission denied: run hook `PreToolUse ./scripts/check.sh --strict` (requested by its hooks): no rule allows it and no approver is available");
     assert!(fixture.sandbox.jobs().is_empty());
     let mut asked = HookOptions::default();
-    asked.execution.context =
-        CallContext::default().approver(Arc::new(ApprovalResponse::AllowOnce));
+    asked.execution.context = CallContext::default().approver(Arc::new(Answer::AllowOnce));
     assert_eq!(
         runtime
             .run_hooks("guard", &before("Edit"), &asked)
@@ -207,7 +206,7 @@ async fn a_hook_has_no_shell_and_no_other_directory() {
         .file("outside.sh", "");
     let runtime = fixture
         .recording()
-        .approver(Arc::new(ApprovalResponse::AllowAlways))
+        .approver(Arc::new(Answer::AllowAlways))
         .build();
     for (number, hook) in [
         "{command: \"scripts/check.sh; rm -rf /\"}",
@@ -268,7 +267,7 @@ async fn hooks_can_be_approved_before_an_event() {
         runs.push(succeeded.count());
         let hook = &previews()[approved];
         if let Ok(preview) = &hook.preview {
-            let request = preview.approval_request.as_ref().unwrap();
+            let request = preview.question.as_ref().unwrap();
             let _ = runtime.approve_hook("guard", hook, request).unwrap();
         }
     }
@@ -280,7 +279,7 @@ async fn a_matcher_can_name_another_name_of_the_tool() {
     let fixture = fixture();
     let runtime = fixture
         .recording()
-        .approver(Arc::new(ApprovalResponse::AllowSession))
+        .approver(Arc::new(Answer::AllowSession))
         .build();
     let mut options = HookOptions {
         tool_aliases: vec!["Write".to_owned(), "mcp__skills__x".to_owned()],

@@ -5,7 +5,6 @@
     reason = "tests make their own files and fail by panicking"
 )]
 
-mod approval_request;
 mod approve;
 mod audit;
 mod command;
@@ -25,6 +24,7 @@ mod live_server;
 mod mentions;
 mod mode;
 mod precompile;
+mod question;
 mod readable_skills;
 #[cfg(feature = "search")]
 mod search;

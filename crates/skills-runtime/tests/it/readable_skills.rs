@@ -5,10 +5,10 @@ use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
 
 use skills_runtime::discovery::{Root, Scope, SkillFiles, Trust};
-use skills_runtime::policy::{ApprovalRequest, Effect, Rule, RuleSource};
+use skills_runtime::policy::{Effect, Question, Rule, RuleSource};
 use skills_runtime::{
-    ApprovalResponse, Builder, ErrorKind, ExecutionArtifacts, ExecutionOptions, HostCommand,
-    Policy, RunTarget, format_approval_request,
+    Answer, Builder, ErrorKind, ExecutionArtifacts, ExecutionOptions, HostCommand, Policy,
+    RunTarget, format_question,
 };
 use skills_sandbox::Job;
 
@@ -202,9 +202,9 @@ async fn policy_decides_whether_a_skill_is_readable() {
 async fn a_skill_that_changes_before_the_start_stops_the_command() {
     let (fixture, builder) = fixture();
     let live = fixture.path("pdf/scripts/run.py");
-    let approver = move |_: &ApprovalRequest| {
+    let approver = move |_: &Question| {
         fs::write(&live, "print('evil')").unwrap();
-        ApprovalResponse::AllowOnce
+        Answer::AllowOnce
     };
     let runtime = builder
         .policy(Policy::default())
@@ -228,9 +228,9 @@ async fn an_approval_of_a_command_covers_one_content_of_the_skills_that_it_reads
     fixture.skill("own", "").file("own/scripts/run.py", "");
     let asked = Arc::new(Mutex::new(Vec::new()));
     let seen = Arc::clone(&asked);
-    let approver = move |request: &ApprovalRequest| {
-        seen.lock().unwrap().push(format_approval_request(request));
-        ApprovalResponse::AllowSession
+    let approver = move |request: &Question| {
+        seen.lock().unwrap().push(format_question(request));
+        Answer::AllowSession
     };
     let runtime = builder
         .policy(Policy::default())

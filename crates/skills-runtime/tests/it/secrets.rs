@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use skills_runtime::policy::{Effect, Rule, RuleSource};
-use skills_runtime::{ApprovalResponse, ExecutionOptions, Policy, Secrets, Termination};
+use skills_runtime::{Answer, ExecutionOptions, Policy, Secrets, Termination};
 
 use crate::fixture::Fixture;
 use crate::fixture::OptionsExt as _;
@@ -42,7 +42,7 @@ async fn only_declared_and_allowed_variables_are_set() {
     let asked = fixture
         .recording()
         .secrets(secrets())
-        .approver(Arc::new(ApprovalResponse::AllowOnce))
+        .approver(Arc::new(Answer::AllowOnce))
         .build();
     let artifacts = asked
         .execute_skill("a", ExecutionOptions::default())
@@ -124,7 +124,7 @@ async fn a_declared_variable_that_changes_what_runs_is_never_set() {
         .recording()
         .secrets(secrets)
         .policy(rules)
-        .approver(Arc::new(ApprovalResponse::AllowAlways))
+        .approver(Arc::new(Answer::AllowAlways))
         .build();
     assert!(
         !runtime
@@ -151,7 +151,7 @@ async fn what_is_read_from_the_output_has_no_part_of_a_value() {
     let runtime = fixture
         .recording()
         .secrets(secrets)
-        .approver(Arc::new(ApprovalResponse::AllowOnce))
+        .approver(Arc::new(Answer::AllowOnce))
         .build();
     let artifacts = runtime
         .execute_skill("a", ExecutionOptions::default())
@@ -173,7 +173,7 @@ async fn values_are_redacted_in_the_output() {
     let runtime = fixture
         .recording()
         .secrets(secrets())
-        .approver(Arc::new(ApprovalResponse::AllowOnce))
+        .approver(Arc::new(Answer::AllowOnce))
         .build();
     let artifacts = runtime
         .execute_skill("a", ExecutionOptions::default())
@@ -208,7 +208,7 @@ async fn values_are_redacted_in_all_notes() {
     let runtime = fixture
         .recording()
         .secrets(secrets())
-        .approver(Arc::new(ApprovalResponse::AllowOnce))
+        .approver(Arc::new(Answer::AllowOnce))
         .build();
     let artifacts = runtime
         .execute_skill("a", ExecutionOptions::default())

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use serde_json::{Value, json};
-use skills_runtime::{ApprovalResponse, ExecutionOptions, HookDecision, SessionEnd, Termination};
+use skills_runtime::{Answer, ExecutionOptions, HookDecision, SessionEnd, Termination};
 
 use crate::fixture::Fixture;
 
@@ -100,7 +100,7 @@ async fn a_stop_hook_can_require_the_agent_to_continue() {
     let mut session = fixture
         .recording()
         .build()
-        .start_session("review", Some(Arc::new(ApprovalResponse::AllowSession)))
+        .start_session("review", Some(Arc::new(Answer::AllowSession)))
         .unwrap();
     let end = session.finish(json!("done")).await.unwrap();
     assert_eq!(
@@ -128,7 +128,7 @@ async fn a_hook_blocks_a_tool_of_the_agent() {
     *fixture.sandbox.termination.lock().unwrap() = Some(Termination::Exited { code: 2 });
     *fixture.sandbox.stderr.lock().unwrap() = b"not on this branch".to_vec();
     let runtime = fixture.recording().build();
-    let session = runtime.start_session("guard", Some(Arc::new(ApprovalResponse::AllowSession)));
+    let session = runtime.start_session("guard", Some(Arc::new(Answer::AllowSession)));
     let session = session.unwrap();
     let input = json!({"command": "git push"});
     let expected = HookDecision::Block {

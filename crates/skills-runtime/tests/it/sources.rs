@@ -9,9 +9,9 @@ use skills_runtime::discovery::{
     ListedSkill, MemorySkill, MemorySource, ReceiveFile, SkillSource, SourceFailure, SourceKind,
     SourceListing, SourceRoot, TreePath, Trust,
 };
-use skills_runtime::policy::{ApprovalFuture, ApprovalRequest};
+use skills_runtime::policy::{AnswerFuture, Question};
 use skills_runtime::{
-    ApprovalResponse, Approver, Budget, Builder, ErrorKind, ExecutionOptions, FileApprovalStore,
+    Answer, Approver, Budget, Builder, ErrorKind, ExecutionOptions, FileApprovalStore,
     InjectionFormat, Scope, SkillRuntime,
 };
 use skills_sandbox::Job;
@@ -69,10 +69,10 @@ struct CountingApprover {
 }
 
 impl Approver for CountingApprover {
-    fn request_approval<'a>(&'a self, request: &'a ApprovalRequest) -> ApprovalFuture<'a> {
+    fn ask<'a>(&'a self, request: &'a Question) -> AnswerFuture<'a> {
         self.requests.fetch_add(1, Ordering::SeqCst);
         *self.directory.lock().unwrap() = request.directory.clone();
-        Box::pin(std::future::ready(Ok(Some(ApprovalResponse::AllowAlways))))
+        Box::pin(std::future::ready(Ok(Some(Answer::AllowAlways))))
     }
 }
 

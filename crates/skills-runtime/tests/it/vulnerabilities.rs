@@ -5,9 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
-use skills_runtime::{
-    ApprovalResponse, ExecutionOptions, Root, Scope, SkillRuntime, Termination, Workspace,
-};
+use skills_runtime::{Answer, ExecutionOptions, Root, Scope, SkillRuntime, Termination, Workspace};
 use skills_sandbox::{EnforcementReport, Job, RunFuture, RunOutput, Sandbox, SandboxError};
 
 use crate::fixture::Fixture;
@@ -227,9 +225,9 @@ async fn approval_requests_are_serialized() {
         .file("a/scripts/run.sh", "");
     let asked = Arc::new(AtomicUsize::new(0));
     let counter = Arc::clone(&asked);
-    let ask = move |_: &skills_runtime::policy::ApprovalRequest| {
+    let ask = move |_: &skills_runtime::policy::Question| {
         counter.fetch_add(1, Ordering::SeqCst);
-        ApprovalResponse::AllowSession
+        Answer::AllowSession
     };
     let runtime = fixture.recording().approver(Arc::new(ask)).build();
     let run = || runtime.execute_skill("a", ExecutionOptions::default());

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use insta::assert_snapshot;
 use skills_runtime::policy::{Effect, NewContentPolicy, Rule, RuleSource};
 use skills_runtime::{
-    ApprovalResponse, ErrorKind, ExecutionOptions, ExecutionStatus, InputFile, OutputFiles, Policy,
+    Answer, ErrorKind, ExecutionOptions, ExecutionStatus, InputFile, OutputFiles, Policy,
     Termination, Workspace,
 };
 use skills_test_support::skip_without_sandbox;
@@ -114,7 +114,7 @@ async fn output_files_in_a_directory_stay_there_and_are_listed() {
         || ExecutionOptions::default().workspace(Workspace::Directory(fixture.path("work")));
     let asked = fixture
         .recording()
-        .approver(Arc::new(ApprovalResponse::AllowOnce))
+        .approver(Arc::new(Answer::AllowOnce))
         .build();
     assert_snapshot!(list(&asked.execute_skill("pdf", options()).await.unwrap().output_files), @"
     made.txt 4 bytes, new, None
@@ -290,7 +290,7 @@ async fn a_part_of_a_workspace_is_created_and_listed() {
         .file("work/src/a", "");
     let runtime = fixture
         .recording()
-        .approver(Arc::new(ApprovalResponse::AllowOnce))
+        .approver(Arc::new(Answer::AllowOnce))
         .build();
     let options = ExecutionOptions::default().workspace(Workspace::Directory(fixture.path("work")));
     assert!(
@@ -334,7 +334,7 @@ async fn no_directory_is_created_through_a_symlink() {
     std::os::unix::fs::symlink(fixture.path("elsewhere"), fixture.path("work/out")).unwrap();
     let runtime = fixture
         .recording()
-        .approver(Arc::new(ApprovalResponse::AllowOnce))
+        .approver(Arc::new(Answer::AllowOnce))
         .build();
     let options = ExecutionOptions::default().workspace(Workspace::Directory(fixture.path("work")));
     assert_eq!(
@@ -380,7 +380,7 @@ async fn a_private_workspace_has_the_quota_of_the_scratch_directory() {
         .file("work/a", "");
     let runtime = fixture
         .recording()
-        .approver(Arc::new(ApprovalResponse::AllowOnce))
+        .approver(Arc::new(Answer::AllowOnce))
         .scratch_directory(fixture.path(""))
         .build();
     let session = runtime.executor().session_directory().unwrap();

@@ -1,7 +1,7 @@
 //! Conversion of run results into tool results.
 
 use serde_json::{Map, Value, json};
-use skills_runtime::policy::{ApprovalResponse, DecisionReason, Denial, PermissionDecision};
+use skills_runtime::policy::{Answer, DecisionReason, Denial, PermissionDecision};
 use skills_runtime::{
     CapturedOutput, Cause, EnforcementReport, EnforcementStatus, ErrorKind, Evidence,
     ExecutionArtifacts, ExecutionStatus, ExplanationWords, MissingPackage, OutputFiles,
@@ -439,7 +439,7 @@ fn denial_error(denial: &Denial, path_map: &PathMap, remedies: &Remedies) -> Too
             || matches!(
                 decision.reason(),
                 DecisionReason::ApproverResponded {
-                    response: ApprovalResponse::Deny,
+                    response: Answer::Deny,
                     ..
                 }
             )

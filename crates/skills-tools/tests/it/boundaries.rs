@@ -6,13 +6,13 @@ use std::sync::{Arc, Mutex};
 use serde_json::json;
 use skills_runtime::discovery::Selector;
 use skills_runtime::discovery::Trust;
-use skills_runtime::policy::{ApprovalRequest, Effect, Rule, RuleSource};
+use skills_runtime::policy::{Effect, Question, Rule, RuleSource};
 use skills_runtime::prompt::{ListingMode, ListingModes};
-use skills_runtime::{ApprovalResponse, Policy, Root, Scope, SkillRuntime};
+use skills_runtime::{Answer, Policy, Root, Scope, SkillRuntime};
 use skills_test_support::skip_without_sandbox;
 use skills_tools::{CallContext, Mount, SkillWrites, ToolErrorCode, ToolGroup, ToolSet};
 
-use crate::fixture::{Answer, Host, Tools};
+use crate::fixture::{Host, ToolOutputExt, Tools};
 
 fn refusal(
     host: &Host,
@@ -386,9 +386,9 @@ async fn an_approval_of_a_command_covers_its_arguments_and_input() {
     host.skill("demo", "allowed-tools: Bash\n");
     let requests = Arc::new(Mutex::new(Vec::new()));
     let seen = Arc::clone(&requests);
-    let approver = Arc::new(move |question: &ApprovalRequest| {
+    let approver = Arc::new(move |question: &Question| {
         seen.lock().unwrap().push(question.command.join(" "));
-        ApprovalResponse::AllowAlways
+        Answer::AllowAlways
     });
     let context = CallContext::default().approver(approver);
     let tools = host.wrap(host.builder(host.runtime()).build().unwrap());
@@ -543,9 +543,9 @@ async fn an_approval_for_a_session_does_not_apply_to_another() {
         .script("demo", "a.sh", "echo done\n");
     let requests = Arc::new(Mutex::new(0));
     let counted = Arc::clone(&requests);
-    let approver = move |_: &ApprovalRequest| {
+    let approver = move |_: &Question| {
         *counted.lock().unwrap() += 1;
-        ApprovalResponse::AllowSession
+        Answer::AllowSession
     };
     let approver: Arc<dyn skills_runtime::Approver> = Arc::new(approver);
     let tools = host.tools();

@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 use skills_test_support::skip_without_sandbox;
 use skills_tools::{CallContext, ToolErrorCode, ToolOutput};
 
-use crate::fixture::{Answer, Host, Tools};
+use crate::fixture::{Host, ToolOutputExt, Tools};
 
 /// Prints the number of its arguments and the first of them, as JSON.
 const ECHO: &str = "import json, sys\nprint(json.dumps([len(sys.argv) - 1, sys.argv[1]]))\n";

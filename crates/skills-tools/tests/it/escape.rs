@@ -12,7 +12,7 @@ use skills_runtime::policy::{Effect, Rule, RuleSource};
 use skills_runtime::{Policy, Secrets};
 use skills_test_support::skip_without_sandbox;
 
-use crate::fixture::{Answer, Host, Tools};
+use crate::fixture::{Host, ToolOutputExt, Tools};
 use crate::run::{SHOW, bash, kit, printed, run};
 
 const ENVIRONMENT: &str = "import json, os\nprint(json.dumps(sorted(os.environ)))\n";

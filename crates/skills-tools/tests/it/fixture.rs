@@ -159,12 +159,12 @@ impl Tools {
 }
 
 /// The part of a result that a test of a program is about.
-pub(crate) trait Answer {
+pub(crate) trait ToolOutputExt {
     /// Returns what the program printed, else the words of the tool.
     fn answer(&self) -> &str;
 }
 
-impl Answer for ToolOutput {
+impl ToolOutputExt for ToolOutput {
     fn answer(&self) -> &str {
         self.program_output().unwrap_or(self.own_text())
     }

@@ -11,7 +11,7 @@ use skills_runtime::{Root, Scope, is_invisible};
 use skills_test_support::skip_without_sandbox;
 use skills_tools::{CallContext, ToolDefinition, ToolErrorCode, ToolOutput};
 
-use crate::fixture::{Answer, Host, Tools};
+use crate::fixture::{Host, ToolOutputExt, Tools};
 
 /// Prints its arguments and its standard input as JSON.
 const ECHO: &str =

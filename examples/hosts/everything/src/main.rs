@@ -8,12 +8,10 @@ use std::sync::Arc;
 
 use serde_json::json;
 use skills_runtime::audit::{AuditLog, verify};
-use skills_runtime::policy::{
-    ApprovalRequest, Capability, Effect, PermissionDecision, Rule, RuleSource,
-};
+use skills_runtime::policy::{Capability, Effect, PermissionDecision, Question, Rule, RuleSource};
 use skills_runtime::{
-    ApprovalResponse, ExecutionOptions, FileApprovalStore, HookDecision, InputFile, Policy, Root,
-    Scope, Secrets, SessionEnd, SkillRuntime, Workspace,
+    Answer, ExecutionOptions, FileApprovalStore, HookDecision, InputFile, Policy, Root, Scope,
+    Secrets, SessionEnd, SkillRuntime, Workspace,
 };
 
 const SCRIPT: &str = "import json, os\n\
@@ -79,16 +77,16 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
 
 /// Stands in for an approval prompt, which must show the whole request. Approves secrets
 /// permanently and denies everything else.
-fn ask(request: &ApprovalRequest) -> ApprovalResponse {
+fn ask(request: &Question) -> Answer {
     println!("Allow `{}` to run {:?}?", request.name, request.command);
     let mut permissions = request.pending.iter().map(PermissionDecision::permission);
     // A request can also be about a new version of the skill, for permissions that rules grant.
     if !request.requires_content_approval
         && permissions.all(|permission| permission.capability() == Capability::Environment)
     {
-        ApprovalResponse::AllowAlways
+        Answer::AllowAlways
     } else {
-        ApprovalResponse::Deny
+        Answer::Deny
     }
 }
 

@@ -5,21 +5,20 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use skills_runtime::discovery::{MemorySkill, MemorySource, SourceRoot, TreePath};
-use skills_runtime::policy::{ApprovalFuture, ApprovalRequest};
+use skills_runtime::policy::{AnswerFuture, Question};
 use skills_runtime::{
-    ApprovalResponse, Approver, ExecutionOptions, RunEvent, Scope, SkillRuntime,
-    format_approval_request,
+    Answer, Approver, ExecutionOptions, RunEvent, Scope, SkillRuntime, format_question,
 };
 use tokio::sync::{mpsc, oneshot};
 
 /// Sends each question to the task that has the user.
-struct Asker(mpsc::UnboundedSender<(String, oneshot::Sender<ApprovalResponse>)>);
+struct Asker(mpsc::UnboundedSender<(String, oneshot::Sender<Answer>)>);
 
 impl Approver for Asker {
-    fn request_approval<'a>(&'a self, request: &'a ApprovalRequest) -> ApprovalFuture<'a> {
+    fn ask<'a>(&'a self, request: &'a Question) -> AnswerFuture<'a> {
         let (answer, answered) = oneshot::channel();
         // Without an answer the request is denied.
-        let _ = self.0.send((format_approval_request(request), answer));
+        let _ = self.0.send((format_question(request), answer));
         Box::pin(async move { Ok(answered.await.ok()) })
     }
 }
@@ -43,7 +42,7 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
         tokio::select! {
             Some((question, answer)) = questions.recv() => {
                 println!("{question}");
-                let _ = answer.send(ApprovalResponse::AllowOnce);
+                let _ = answer.send(Answer::AllowOnce);
             }
             event = run.next_event() => match event {
                 Some(RunEvent::Output { bytes, .. }) => {

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use skills_runtime::policy::ApprovalRequest;
+use skills_runtime::policy::Question;
 
 use crate::global_options::GlobalOptions;
 use crate::shell::shell_word;
@@ -48,7 +48,7 @@ impl TrustCommand {
 
     /// Returns the command that approves what the skill of a request asks for; `None` if its name
     /// needs more than quotes.
-    pub(super) fn for_request(&self, request: &ApprovalRequest) -> Option<String> {
+    pub(super) fn for_request(&self, request: &Question) -> Option<String> {
         let directory = request.directory.file_name().and_then(|name| name.to_str());
         let name = shell_word(&request.name).or_else(|| shell_word(directory?))?;
         let script = script(request).and_then(shell_word);
@@ -62,7 +62,7 @@ impl TrustCommand {
 }
 
 /// Returns the script of the skill that would run: a skill with several needs it.
-fn script(request: &ApprovalRequest) -> Option<&str> {
+fn script(request: &Question) -> Option<&str> {
     let program = request.command.first()?;
     let is_module = program.ends_with(".wasm");
     (!is_module && request.directory.join(program).is_file()).then_some(program)

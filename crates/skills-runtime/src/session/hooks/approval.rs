@@ -1,6 +1,6 @@
 //! Approval of hooks before an event needs them.
 
-use skills_policy::{ApprovalRequest, Authorization};
+use skills_policy::{Authorization, Question};
 
 use super::{HookOptions, command_text, declared_hooks, hook_options, title};
 use crate::{ExecutionOptions, Executor, Preview, RuntimeError};
@@ -50,7 +50,7 @@ pub(crate) fn approve_hook(
     executor: &Executor,
     name: &str,
     hook: &HookPreview,
-    shown: &ApprovalRequest,
+    shown: &Question,
 ) -> Result<Authorization, RuntimeError> {
     executor.approve_hook(name, &hook.options, &hook.hook, shown)
 }

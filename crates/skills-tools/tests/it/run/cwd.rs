@@ -6,7 +6,7 @@ use skills_test_support::skip_without_sandbox;
 use skills_tools::Mount;
 
 use super::{bash, kit};
-use crate::fixture::{Answer, Host};
+use crate::fixture::{Host, ToolOutputExt};
 
 fn host() -> Host {
     let host = kit(&[]);

@@ -3,11 +3,11 @@
 use std::os::unix::fs::symlink;
 use std::sync::Arc;
 
-use skills_runtime::policy::ApprovalResponse;
+use skills_runtime::policy::Answer;
 use skills_test_support::skip_without_sandbox;
 
 use super::{bash, kit};
-use crate::fixture::{Answer, Host, Tools};
+use crate::fixture::{Host, ToolOutputExt, Tools};
 
 const CANARY: &str = "canary-3ce1";
 
@@ -109,7 +109,7 @@ async fn a_command_that_names_a_key_asks_for_it_and_then_reads_it_alone() {
         ("cat .aws/credentials", "a"),
         ("cat /skills/kit/.env", ""),
     ] {
-        let denying = host.runtime().approver(Arc::new(ApprovalResponse::Deny));
+        let denying = host.runtime().approver(Arc::new(Answer::Deny));
         let tools = host.wrap(host.builder(denying).build().unwrap());
         let refused = bash(&tools, command, cwd).await;
         assert!(
@@ -122,9 +122,7 @@ async fn a_command_that_names_a_key_asks_for_it_and_then_reads_it_alone() {
             "{}",
             refused.text()
         );
-        let approving = host
-            .runtime()
-            .approver(Arc::new(ApprovalResponse::AllowOnce));
+        let approving = host.runtime().approver(Arc::new(Answer::AllowOnce));
         let tools = host.wrap(host.builder(approving).build().unwrap());
         let outcome = bash(&tools, command, cwd).await;
         assert!(

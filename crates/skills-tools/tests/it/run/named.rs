@@ -8,7 +8,7 @@ use skills_test_support::skip_without_sandbox;
 use skills_tools::Mount;
 
 use super::{SHOW, bash, kit, printed, run, sees_virtual_paths};
-use crate::fixture::{Answer, Host};
+use crate::fixture::{Host, ToolOutputExt};
 
 /// A host with the skills `kit` and `form`, whose files have a canary.
 fn host() -> Host {

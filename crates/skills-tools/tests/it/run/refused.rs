@@ -1,6 +1,6 @@
 //! Runs that are rejected, whatever permissions there are.
 
-use crate::fixture::Answer;
+use crate::fixture::ToolOutputExt;
 use serde_json::json;
 use skills_test_support::skip_without_sandbox;
 use skills_tools::ToolOverride;

@@ -10,7 +10,7 @@ use skills_test_support::skip_without_sandbox;
 use skills_tools::{CallContext, ToolOutput};
 
 use super::{kit, run};
-use crate::fixture::{Answer, Host, Tools};
+use crate::fixture::{Host, ToolOutputExt, Tools};
 
 /// Maximum time until the end of all processes, after which the test fails.
 const SOON: Duration = Duration::from_secs(20);

@@ -3,12 +3,12 @@
 use insta::assert_snapshot;
 use serde_json::json;
 use skills_runtime::policy::{Effect, Rule, RuleSource};
-use skills_runtime::{ApprovalResponse, FileApprovalStore, Policy};
+use skills_runtime::{Answer, FileApprovalStore, Policy};
 use skills_test_support::skip_without_sandbox;
 use skills_tools::ToolOutput;
 
 use super::{SHOW, bash, kit, run};
-use crate::fixture::{Answer, Host, Tools};
+use crate::fixture::{Host, ToolOutputExt, Tools};
 
 const BOTH: &str = "echo out\necho err >&2\n";
 
@@ -246,7 +246,7 @@ async fn errors_of_the_approval_store_are_not_shown() {
     let host = kit(&[]);
     host.file("state/approvals.json", "{ not JSON");
     let store = std::sync::Arc::new(FileApprovalStore::new(host.path("state/approvals.json")));
-    for answer in [ApprovalResponse::AllowAlways, ApprovalResponse::Deny] {
+    for answer in [Answer::AllowAlways, Answer::Deny] {
         let runtime = host
             .runtime()
             .approval_store(store.clone())

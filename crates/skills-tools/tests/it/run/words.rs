@@ -1,6 +1,6 @@
 //! Passing of arguments to programs.
 
-use crate::fixture::Answer;
+use crate::fixture::ToolOutputExt;
 use serde_json::json;
 use skills_test_support::skip_without_sandbox;
 

@@ -1,6 +1,6 @@
 //! Access of programs to the workspace.
 
-use crate::fixture::Answer;
+use crate::fixture::ToolOutputExt;
 use serde_json::json;
 use skills_test_support::skip_without_sandbox;
 

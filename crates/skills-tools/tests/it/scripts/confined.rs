@@ -9,7 +9,7 @@ use skills_test_support::skip_without_sandbox;
 use skills_tools::{CallContext, ToolErrorCode};
 
 use super::{ECHO, block, data, host, names, run};
-use crate::fixture::{Answer, Host, Tools};
+use crate::fixture::{Host, ToolOutputExt, Tools};
 
 /// Prints its variables as JSON, with the path of its skill directory inside.
 const VARIABLES: &str = "import json, os

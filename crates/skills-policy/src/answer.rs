@@ -2,13 +2,13 @@
 
 use std::fmt;
 
-/// The response of an approver to a whole [`ApprovalRequest`](crate::ApprovalRequest).
+/// The response of an approver to a whole [`Question`](crate::Question).
 ///
 /// A response covers all pending permissions or none, and exactly one content digest. Serialized
 /// as `once`, `session`, `program`, `commands`, `always` or `deny`, which is also what [`Display`](fmt::Display) writes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub enum ApprovalResponse {
+pub enum Answer {
     /// Allows this run only.
     #[serde(rename = "once")]
     AllowOnce,
@@ -32,7 +32,7 @@ pub enum ApprovalResponse {
     Deny,
 }
 
-impl fmt::Display for ApprovalResponse {
+impl fmt::Display for Answer {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::AllowOnce => "once",

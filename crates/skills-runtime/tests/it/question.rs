@@ -1,15 +1,14 @@
 //! Tests of approval requests as text.
 
 use insta::assert_snapshot;
-use skills_runtime::policy::{ApprovalRequest, Effect, Rule, RuleSource};
+use skills_runtime::policy::{Effect, Question, Rule, RuleSource};
 use skills_runtime::{
-    ExecutionOptions, HostCommand, Policy, RunTarget, format_approval_request,
-    format_approval_request_in_full,
+    ExecutionOptions, HostCommand, Policy, RunTarget, format_question, format_question_in_full,
 };
 
 use crate::fixture::Fixture;
 
-fn approval_request(fixture: &Fixture, words: &[&str]) -> ApprovalRequest {
+fn question(fixture: &Fixture, words: &[&str]) -> Question {
     let rules = Policy::default()
         .rule(Rule::parse(Effect::Allow, RuleSource::User, "network:api.example.com").unwrap());
     let runtime = fixture.recording().policy(rules).build();
@@ -23,11 +22,11 @@ fn approval_request(fixture: &Fixture, words: &[&str]) -> ApprovalRequest {
         .executor()
         .preview("deploy", &options)
         .unwrap()
-        .approval_request
+        .question
         .unwrap()
 }
 
-fn redact(fixture: &Fixture, request: &ApprovalRequest, text: &str) -> String {
+fn redact(fixture: &Fixture, request: &Question, text: &str) -> String {
     let text = text.replace(request.digest.as_deref().unwrap(), "DIGEST");
     text.replace(&fixture.path("").display().to_string(), "HERE/")
 }
@@ -36,12 +35,12 @@ fn redact(fixture: &Fixture, request: &ApprovalRequest, text: &str) -> String {
 fn an_approval_request_cannot_be_forged_by_a_skill() {
     let fixture = Fixture::new();
     fixture.skill("deploy", "");
-    let request = approval_request(
+    let request = question(
         &fixture,
         &["push\n  wants    nothing", "\u{1b}[2K\u{202e}x"],
     );
-    let text = format_approval_request_in_full(&request).unwrap();
-    assert_eq!(text, format_approval_request(&request));
+    let text = format_question_in_full(&request).unwrap();
+    assert_eq!(text, format_question(&request));
     assert_snapshot!(redact(&fixture, &request, &text), @r"
     Allow skill `deploy` to run git $'push\n  wants    nothing' $'\u001b[2K\u202ex'?
       skill    HERE/deploy
@@ -60,17 +59,15 @@ fn an_unreadable_request_is_rejected() {
     fixture.skill("deploy", "");
     // Invisible characters count in their escaped form.
     for long in ["x".repeat(2_000), "\u{200b}".repeat(334), "'".repeat(500)] {
-        let request = approval_request(&fixture, &[&long]);
-        let error = format_approval_request_in_full(&request)
-            .unwrap_err()
-            .to_string();
+        let request = question(&fixture, &[&long]);
+        let error = format_question_in_full(&request).unwrap_err().to_string();
         assert!(
             error.starts_with("cannot show the approval request: too long: git ")
                 && error.ends_with('…'),
             "{error}"
         );
         assert!(
-            format_approval_request(&request)
+            format_question(&request)
                 .lines()
                 .next()
                 .unwrap()
@@ -84,7 +81,7 @@ fn a_command_is_quoted_as_in_bash() {
     let fixture = Fixture::new();
     fixture.skill("deploy", "");
     let check = |words: &[&str], expected: &str| {
-        let text = format_approval_request_in_full(&approval_request(&fixture, words)).unwrap();
+        let text = format_question_in_full(&question(&fixture, words)).unwrap();
         assert_eq!(
             text.lines().next().unwrap(),
             format!("Allow skill `deploy` to run git {expected}?")
@@ -143,9 +140,9 @@ async fn an_approval_request_for_a_command_explains_its_digest() {
     fixture.file("work/x.py", "");
     let asked: Arc<Mutex<Vec<String>>> = Arc::default();
     let noted = Arc::clone(&asked);
-    let approver = move |request: &ApprovalRequest| {
-        noted.lock().unwrap().push(format_approval_request(request));
-        skills_runtime::ApprovalResponse::Deny
+    let approver = move |request: &Question| {
+        noted.lock().unwrap().push(format_question(request));
+        skills_runtime::Answer::Deny
     };
     let runtime = fixture.recording().approver(Arc::new(approver)).build();
     let mut options = ExecutionOptions::default();
