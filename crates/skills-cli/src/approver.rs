@@ -1,7 +1,6 @@
-//! Approvers of the command line: the terminal prompt, `--yes` and `--deny`.
+//! Approvers of the command line: the terminal, `--yes` and `--deny`.
 
 use std::io::{self, BufRead, IsTerminal};
-use std::ops::ControlFlow;
 use std::sync::Arc;
 
 use clap::Args;
@@ -12,13 +11,10 @@ use crate::error::{CommandError, print_error};
 use crate::exit::Exit;
 use crate::output::Output;
 
-/// Formats an approval request as text.
-pub(crate) use skills_runtime::format_question as text;
-
 /// Asks the user at the terminal.
 struct TerminalApprover;
 
-/// The options that answer approval requests.
+/// The options that answer questions about runs.
 #[derive(Debug, Args)]
 pub(crate) struct ApprovalArgs {
     /// Approve all requests; `deny` rules still apply
@@ -57,9 +53,9 @@ pub(crate) fn is_terminal() -> bool {
 struct AutoApprover;
 
 impl Approver for AutoApprover {
-    fn ask<'a>(&'a self, request: &'a Question) -> AnswerFuture<'a> {
+    fn ask<'a>(&'a self, question: &'a Question) -> AnswerFuture<'a> {
         let response =
-            (!request.pending.iter().any(needs_explicit_rule)).then_some(Answer::AllowOnce);
+            (!question.permissions().any(needs_explicit_rule)).then_some(Answer::AllowOnce);
         Box::pin(std::future::ready(Ok(response)))
     }
 }
@@ -75,24 +71,25 @@ fn needs_explicit_rule(decision: &PermissionDecision) -> bool {
 }
 
 impl Approver for TerminalApprover {
-    fn ask<'a>(&'a self, request: &'a Question) -> AnswerFuture<'a> {
+    fn ask<'a>(&'a self, question: &'a Question) -> AnswerFuture<'a> {
         Box::pin(async move {
-            // A request that cannot be shown completely is an error, and an error denies: what was
-            // not shown is not approved.
-            let text = format_question_in_full(request)?;
-            // The prompt is for a person, also with `--json`.
+            // A question that cannot be shown completely is an error, and an error denies: what was not
+            // shown is not approved.
+            let text = format_question_in_full(question)?;
+            let answers = question.answers();
+            // The question is for a person, also with `--json`.
             let output = Output::Text;
             output.status_lines(&text);
             for _ in 0..MAX_ANSWERS {
-                output.status_lines("Allow? [y]es, once / [a]lways for this content / [N]o");
-                // Keys typed ahead were pressed before the request could be read, so they approve
+                output.status_lines(choices(&answers));
+                // Keys typed ahead were pressed before the question could be read, so they approve
                 // nothing.
                 flush_terminal_input();
                 // The terminal is read on a blocking thread, so that Ctrl-C still ends the command.
-                let answer = skills_threads::run_blocking(read_line).await??;
-                match parse_answer(&answer) {
-                    ControlFlow::Break(response) => return Ok(Some(response)),
-                    ControlFlow::Continue(()) => output.status("unknown answer"),
+                let line = skills_threads::run_blocking(read_line).await??;
+                match parse_answer(&line).filter(|answer| answers.contains(answer)) {
+                    Some(answer) => return Ok(Some(answer)),
+                    None => output.status("unknown answer"),
                 }
             }
             Ok(Some(Answer::Deny))
@@ -100,18 +97,29 @@ impl Approver for TerminalApprover {
     }
 }
 
+/// Returns the line that says how to answer. An answer that lasts for a session lasts for this command.
+fn choices(answers: &[Answer]) -> &'static str {
+    let has = |answer| answers.contains(&answer);
+    match (has(Answer::AllowOnce), has(Answer::AllowAlways)) {
+        (true, true) => "[y]es, once / [a]lways for this version / [N]o",
+        (true, false) => "[y]es, once / [N]o",
+        (false, true) => "[a]lways for this version / [N]o",
+        (false, false) => "[N]o",
+    }
+}
+
 /// The number of answers that are read before an approval is denied.
 const MAX_ANSWERS: usize = 3;
 
-/// Returns the response that a line means, or `Continue` if it means none.
-fn parse_answer(line: &str) -> ControlFlow<Answer> {
-    ControlFlow::Break(match line {
-        "y" | "yes" | "o" | "once" => Answer::AllowOnce,
-        "a" | "always" => Answer::AllowAlways,
+/// Returns the answer that a line means; `None` if it means none.
+fn parse_answer(line: &str) -> Option<Answer> {
+    match line {
+        "y" | "yes" | "o" | "once" => Some(Answer::AllowOnce),
+        "a" | "always" => Some(Answer::AllowAlways),
         // The end of the input is an empty line, too. Pressing Enter is not consent.
-        "" | "n" | "no" => Answer::Deny,
-        _ => return ControlFlow::Continue(()),
-    })
+        "" | "n" | "no" => Some(Answer::Deny),
+        _ => None,
+    }
 }
 
 /// The answer to a confirmation prompt.
@@ -172,6 +180,25 @@ pub(crate) fn require_confirmation(
     }
 }
 
+/// Shows a question on the terminal, and asks for the confirmation that allows it permanently.
+///
+/// # Errors
+/// Fails if the question cannot be shown in full, if no terminal is available, or with the message if the
+/// user declines.
+pub(crate) fn require_consent(
+    question: &Question,
+    confirmation: &str,
+    declined_message: &str,
+    output: Output,
+) -> anyhow::Result<()> {
+    output.status_lines(&format_question_in_full(question)?);
+    Ok(require_confirmation(
+        confirmation,
+        declined_message,
+        output,
+    )?)
+}
+
 /// Returns the error of a question that cannot be asked.
 pub(crate) fn no_terminal() -> CommandError {
     let message = "cannot ask for confirmation: standard input is not a terminal";
@@ -200,18 +227,17 @@ mod tests {
 
     #[test]
     fn yes_means_once_and_other_words_mean_nothing() {
-        let response = |line| parse_answer(line).break_value();
         for line in ["y", "yes", "o", "once"] {
-            assert_eq!(response(line), Some(Answer::AllowOnce), "{line}");
+            assert_eq!(parse_answer(line), Some(Answer::AllowOnce), "{line}");
         }
         for line in ["a", "always"] {
-            assert_eq!(response(line), Some(Answer::AllowAlways), "{line}");
+            assert_eq!(parse_answer(line), Some(Answer::AllowAlways), "{line}");
         }
         for line in ["", "n", "no"] {
-            assert_eq!(response(line), Some(Answer::Deny), "{line}");
+            assert_eq!(parse_answer(line), Some(Answer::Deny), "{line}");
         }
         for line in ["yo", "yes please", "ok", "j", "1", "al", "\u{443}"] {
-            assert_eq!(response(line), None, "{line}");
+            assert_eq!(parse_answer(line), None, "{line}");
         }
     }
 }

@@ -1,4 +1,4 @@
-//! Serializes approval requests.
+//! Serializes questions.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError, Weak};
@@ -7,7 +7,7 @@ use tokio::sync::Mutex as AsyncMutex;
 
 use crate::CallContext;
 
-/// Serializes approval requests per approver; approvers do not block each other.
+/// Serializes questions per approver; approvers do not block each other.
 #[derive(Default)]
 pub(crate) struct ApprovalQueue {
     host: Arc<AsyncMutex<()>>,

@@ -9,7 +9,7 @@ use skills_sandbox::CancellationToken;
 /// Identifies the caller of a run or a tool, and how the call can be cancelled or approved.
 ///
 /// By default, the session is that of the host application, nothing cancels the call, and the
-/// approver of the runtime answers approval requests. The context is cheap to clone and can be
+/// approver of the runtime answers questions. The context is cheap to clone and can be
 /// reused for several calls.
 #[derive(Clone, Default)]
 #[must_use]

@@ -1,4 +1,4 @@
-//! Grants of optional directories, without approval requests.
+//! Grants of optional directories, without questions.
 
 use std::path::Path;
 

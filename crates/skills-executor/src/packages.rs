@@ -157,7 +157,7 @@ fn can_be_allowed(planned: &Planned, request: &Request) -> bool {
         |decision: &PermissionDecision| matches!(decision.permission(), Permission::Package { .. });
     match permissions.evaluate(request) {
         Evaluation::NeedsApproval(pending) => {
-            let mut open = pending.question().pending.iter();
+            let mut open = pending.question().permissions();
             permissions.has_approver(approver) || !open.any(is_package)
         }
         Evaluation::Decided(authorization) => match &*authorization {

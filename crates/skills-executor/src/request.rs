@@ -89,7 +89,7 @@ fn with_host_programs(request: Request, options: &ExecutionOptions) -> Request {
     }
 }
 
-/// Returns the program with its arguments, for an approval request.
+/// Returns the program with its arguments, for a question.
 fn command_line(base: &Path, mode: &ExecutionMode, options: &ExecutionOptions) -> Vec<String> {
     let command = options.target.command();
     let is_command = command.is_some();
@@ -122,7 +122,7 @@ fn command_line(base: &Path, mode: &ExecutionMode, options: &ExecutionOptions) -
         .collect()
 }
 
-/// Maximum number of characters of a command's standard input in an approval request.
+/// Maximum number of characters of a command's standard input in a question.
 const MAX_DISPLAYED_INPUT_CHARS: usize = 4_096;
 
 /// Returns the declared variables with a value from the host application or the caller, and the

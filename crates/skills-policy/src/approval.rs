@@ -1,4 +1,4 @@
-//! The approver interface, the types that it exchanges, and the store of approvals.
+//! The approver interface, and the store of approvals.
 
 use std::collections::BTreeSet;
 use std::error::Error;
@@ -6,70 +6,7 @@ use std::future::Future;
 use std::path::PathBuf;
 use std::pin::Pin;
 
-use crate::{Answer, Permission, PermissionDecision, ResourceLimits};
-
-/// Everything that an approver needs to decide on one run.
-///
-/// Names, commands and permissions can contain text that a skill wrote. Escape control and
-/// invisible characters before display, and do not ask if [`pending`](Self::pending) cannot be
-/// shown in full: an approver cannot approve what is not visible.
-#[derive(Debug, Clone, PartialEq, Eq, serde::Serialize)]
-#[non_exhaustive]
-pub struct Question {
-    /// The display name of the skill, which the skill chooses itself.
-    pub name: String,
-    /// The skill directory, or the directory that a host command works on.
-    #[serde(serialize_with = "crate::path::serialize_lossy")]
-    pub directory: PathBuf,
-    /// The content digest; without one an approval covers this run only.
-    pub digest: Option<String>,
-    /// True if the digest covers the command only, because a host command works on the directory
-    /// and the files in it are not hashed.
-    pub is_ad_hoc_digest: bool,
-    /// Further directories whose content the digest of a command covers, since the command reads
-    /// [copies](crate::Request::copy_of) of them.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub covered_directories: Vec<PathBuf>,
-    /// The program that will run, with its arguments.
-    pub command: Vec<String>,
-    /// True if the caller wrote the command. Such an approval covers exactly these arguments and
-    /// lasts at most for the session.
-    pub is_ad_hoc: bool,
-    /// The permissions that need approval: paths, hosts, programs, names of variables.
-    pub pending: Vec<PermissionDecision>,
-    /// The permissions that are granted without approval.
-    pub granted: Vec<PermissionDecision>,
-    /// Whether this content, or other content of the same directory, was approved before.
-    pub content: ContentStatus,
-    /// True if standing rules grant privileges that this content was never approved for.
-    pub requires_content_approval: bool,
-    /// The resource limits of the run, with the ceiling of the policy applied.
-    pub limits: ResourceLimits,
-    /// Additional notes for the approver, such as risks and failures of the store.
-    pub notes: Vec<String>,
-}
-
-/// How the content of a skill relates to its stored approval.
-///
-/// A change is reported as the difference of the declared privileges, not of the files: an approver
-/// sees directly whether an update asks for more than the version before.
-#[derive(Debug, Clone, PartialEq, Eq, serde::Serialize)]
-#[serde(tag = "kind", rename_all = "kebab-case")]
-#[non_exhaustive]
-pub enum ContentStatus {
-    /// No content of this directory was approved before, or it has no digest.
-    New,
-    /// This content was approved before, for other permissions.
-    Approved,
-    /// Other content of this directory was approved before.
-    Changed {
-        /// Privileges that the skill declares now and did not declare when it was approved: entries
-        /// of `allowed-tools`, variables, hooks.
-        added: Vec<String>,
-        /// Privileges that it declared then and does not declare now.
-        removed: Vec<String>,
-    },
-}
+use crate::{Answer, Permission, Question};
 
 /// The error of an approver or a store; its text is shown as the cause of a denial.
 pub type BoxError = Box<dyn Error + Send + Sync>;
@@ -79,7 +16,7 @@ pub type BoxError = Box<dyn Error + Send + Sync>;
 pub type AnswerFuture<'a> =
     Pin<Box<dyn Future<Output = Result<Option<Answer>, BoxError>> + Send + 'a>>;
 
-/// The person or program that answers approval requests.
+/// The person or program that answers questions.
 ///
 /// Implemented for functions from `&Question` to [`Answer`], and for
 /// [`Answer`] itself, which gives the same response to every request. A blocking closure
@@ -89,8 +26,8 @@ pub type AnswerFuture<'a> =
 /// ```
 /// use skills_policy::{Question, Answer, Approver};
 ///
-/// let approver = |request: &Question| {
-///     if request.pending.len() > 3 { Answer::Deny } else { Answer::AllowOnce }
+/// let approver = |question: &Question| {
+///     if question.subjects.len() > 3 { Answer::Deny } else { Answer::AllowOnce }
 /// };
 /// fn accepts_approver(_: &impl Approver) {}
 /// accepts_approver(&approver);
@@ -100,7 +37,7 @@ pub trait Approver: Send + Sync {
     /// Requests a response. No response, an error and a panic all deny.
     ///
     /// The future can be dropped at any time, when the run times out or is cancelled.
-    fn ask<'a>(&'a self, request: &'a Question) -> AnswerFuture<'a>;
+    fn ask<'a>(&'a self, question: &'a Question) -> AnswerFuture<'a>;
 
     /// Returns false if no request can be answered, such as for a client without prompts. Callers
     /// then prepare nothing that takes an answer. Default: true.
@@ -110,13 +47,13 @@ pub trait Approver: Send + Sync {
 }
 
 impl<F: Fn(&Question) -> Answer + Send + Sync> Approver for F {
-    fn ask<'a>(&'a self, request: &'a Question) -> AnswerFuture<'a> {
-        Box::pin(async move { Ok(Some(self(request))) })
+    fn ask<'a>(&'a self, question: &'a Question) -> AnswerFuture<'a> {
+        Box::pin(async move { Ok(Some(self(question))) })
     }
 }
 
 impl Approver for Answer {
-    fn ask<'a>(&'a self, _request: &'a Question) -> AnswerFuture<'a> {
+    fn ask<'a>(&'a self, _question: &'a Question) -> AnswerFuture<'a> {
         Box::pin(async move { Ok(Some(*self)) })
     }
 }
@@ -157,7 +94,7 @@ impl Approval {
 
     /// Returns true if the approver saw that the content would have `permission`.
     pub(crate) fn was_shown(&self, permission: &Permission) -> bool {
-        // Both lists were in the approval request.
+        // Both lists were in the question.
         self.permissions
             .iter()
             .chain(&self.granted_by_rules)

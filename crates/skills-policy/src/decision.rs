@@ -6,7 +6,7 @@ use std::path::Path;
 use crate::request::{CALLER_NAME, ROLES};
 use crate::{Answer, Permission, RuleSource};
 
-/// Maximum permissions in one approval request; larger requests are denied. An approver does not
+/// Maximum permissions in one question; larger requests are denied. An approver does not
 /// read longer lists, and a dangerous permission could hide in one.
 pub(crate) const MAX_PENDING: usize = 64;
 

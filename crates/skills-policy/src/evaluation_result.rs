@@ -63,6 +63,21 @@ impl RuleEvaluation {
         }
     }
 
+    /// Inserts an open permission in the order of permissions, in the place of a denial. What is allowed
+    /// or open already stays so.
+    pub(crate) fn ask_for(&mut self, open: PermissionDecision) {
+        let mut known = self.decisions.iter_mut();
+        match known.find(|known| known.permission == open.permission) {
+            Some(denied) if denied.decision == Decision::Deny => *denied = open,
+            Some(_) => {}
+            None => {
+                self.decisions.push(open);
+                self.decisions
+                    .sort_by(|a, b| a.permission.cmp(&b.permission));
+            }
+        }
+    }
+
     fn allow_undeclared_programs(&mut self, reason: &DecisionReason) {
         for known in &mut self.decisions {
             let is_undeclared = matches!(

@@ -65,6 +65,7 @@ mod approval_mode;
 mod authorization;
 mod capability;
 mod decision;
+mod earlier_attempt;
 mod error;
 mod evaluation_result;
 mod executed_files;
@@ -82,6 +83,7 @@ mod permission;
 mod permission_manager;
 mod policy;
 mod protected_paths;
+mod question;
 mod request;
 mod rule;
 mod rule_matching;
@@ -95,14 +97,12 @@ mod target;
 mod variable;
 
 pub use answer::Answer;
-pub use approval::{
-    AnswerFuture, Approval, ApprovalStore, Approver, BoxError, ContentStatus, NullApprovalStore,
-    Question,
-};
+pub use approval::{AnswerFuture, Approval, ApprovalStore, Approver, BoxError, NullApprovalStore};
 pub use approval_mode::{ApprovalMode, NewContentPolicy};
 pub use authorization::{Authorization, Denial};
 pub use capability::Capability;
 pub use decision::{Decision, DecisionReason, MissingPath, PermissionDecision};
+pub use earlier_attempt::EarlierAttempt;
 pub use error::PolicyError;
 #[cfg(feature = "toml")]
 pub use file::PolicyFile;
@@ -119,6 +119,7 @@ pub use protected_paths::{
     ends_executed_path, file_reader, fold_name, innermost_protected_name, may_lead_to_protected,
     protected_paths,
 };
+pub use question::{ContentStatus, Coverage, Question, RaisedLimit, RunEffects, Subject};
 pub use request::{Request, VariableSource};
 pub use rule::{Effect, Rule, RuleSource};
 pub use sandbox_choice::{SandboxChoice, SandboxRequirement};

@@ -18,7 +18,7 @@ use crate::session_approvals::{Epoch, SessionApprovals};
 use crate::{
     Answer, Approval, ApprovalMode, ApprovalStore, Approver, Authorization, BoxError,
     ContentStatus, Decision, DecisionReason, Denial, NewContentPolicy, Permission,
-    PermissionDecision, Policy, Question, Request,
+    PermissionDecision, Policy, Question, Request, RunEffects, Subject,
 };
 
 /// Authorizes requests by rules, stored approvals and responses of an approver, in this order.
@@ -201,21 +201,31 @@ impl PermissionManager {
         // Read first: a session that is removed from here on must not get this response.
         let epoch = self.session_approvals.epoch();
         let mut evaluation = self.policy.evaluate(request);
+        let earlier = request.earlier.as_ref();
+        if let Some(earlier) = earlier {
+            earlier.ask_for_refused(&self.policy, request, &mut evaluation);
+        }
         if let Some(reason) = reason_not_to_ask(&evaluation) {
             evaluation.resolve_pending(Decision::Deny, &reason);
             return self.decided(request, evaluation);
         }
         let approvals = self.load_approvals(request);
+        // An earlier attempt ran this content, with an approval if it takes one.
+        let same = earlier.filter(|earlier| earlier.is_of(request));
         let requires_content_approval =
-            self.is_content_unapproved(request, &evaluation, &approvals);
+            same.is_none() && self.is_content_unapproved(request, &evaluation, &approvals);
         if purpose == Purpose::ApprovalInAdvance {
             evaluation.ask_for_rules();
         }
         approvals.apply(request, &self.policy, &mut evaluation);
-        if !requires_content_approval && !evaluation.is_pending() {
+        if let Some(same) = same {
+            same.allow_again(&mut evaluation);
+        }
+        let raised = earlier.and_then(|earlier| earlier.raised(&self.policy));
+        if !requires_content_approval && !evaluation.is_pending() && raised.is_none() {
             return self.decided(request, evaluation);
         }
-        if purpose == Purpose::Run {
+        if purpose == Purpose::Run && earlier.is_none() {
             // A standing rule was written for other content: it adds nothing to what an unapproved
             // skill asks for, so that a rule for one skill causes no question about all others.
             let narrower = evaluation.without_standing_requests();
@@ -224,10 +234,15 @@ impl PermissionManager {
                 return self.decided(request, narrower);
             }
         }
-        let mut question = self.build_request(request, &evaluation, &approvals);
-        question.requires_content_approval = requires_content_approval;
+        let content = requires_content_approval.then_some(Subject::Content);
+        let limit = raised.map(Subject::Limit);
+        let question = self.build_question(request, &evaluation, &approvals, [content, limit]);
+        let mut request = request.clone();
+        raised
+            .into_iter()
+            .for_each(|raised| raised.apply(&mut request.limits));
         Evaluation::NeedsApproval(Box::new(PendingQuestion {
-            request: request.clone(),
+            request,
             evaluation,
             question,
             store_warnings: approvals.warnings,
@@ -373,11 +388,13 @@ impl PermissionManager {
         }
     }
 
-    fn build_request(
+    /// Returns the question about everything that is open, and about `others`.
+    fn build_question(
         &self,
         request: &Request,
         evaluation: &RuleEvaluation,
         approvals: &ApplicableApprovals,
+        others: [Option<Subject>; 2],
     ) -> Question {
         let content = match &approvals.stored {
             _ if !approvals.for_content.is_empty() => ContentStatus::Approved,
@@ -385,27 +402,21 @@ impl PermissionManager {
             Some(previous) if request.digest.is_some() => content_status(previous, request),
             _ => ContentStatus::New,
         };
-        let pending = evaluation.with_decision(Decision::Ask);
+        let open = evaluation.with_decision(Decision::Ask);
         let mut notes = approvals.warnings.clone();
-        notes.extend(risk_notes(request, &pending));
-        let covered = request.copies.keys();
-        let covered = covered.filter(|directory| **directory != request.directory);
+        notes.extend(risk_notes(request, &open));
+        let permissions = open.into_iter().map(Subject::Permission);
+        let earlier = request.earlier.as_ref();
         Question {
+            subjects: others.into_iter().flatten().chain(permissions).collect(),
+            covers: request.coverage(),
+            done: earlier.map_or_else(RunEffects::default, |earlier| earlier.done.clone()),
+            is_after_refusal: earlier.is_some(),
             name: request.name.clone(),
             directory: request.directory.clone(),
-            digest: request.digest.clone(),
-            is_ad_hoc_digest: !request.is_skill_directory,
-            covered_directories: if request.ad_hoc_digest.is_some() {
-                covered.cloned().collect()
-            } else {
-                Vec::new()
-            },
             command: request.command.clone(),
-            is_ad_hoc: request.ad_hoc_digest.is_some(),
-            pending,
             granted: evaluation.with_decision(Decision::Allow),
             content,
-            requires_content_approval: false,
             limits: request.limits.min(self.policy.ceiling()),
             notes,
         }
@@ -498,12 +509,15 @@ impl PermissionManager {
             ..
         } = pending;
         evaluation.resolve_pending(decision, reason);
-        // All permissions can be allowed here: then only the content is the cause of the denial.
-        if decision == Decision::Deny && question.requires_content_approval {
+        // All permissions can be allowed here: then only the content or a limit is the cause of the denial.
+        let is_about_content = question.is_about_content();
+        if decision == Decision::Deny && (is_about_content || question.is_about_limit()) {
+            let limit = question.is_about_limit();
+            let limit = limit.then(|| format!("the limits stay as they are: {reason}"));
             return Authorization::Denied(Denial {
                 decisions: evaluation.decisions,
-                content_reason: Some(reason.to_string().into()),
-                notes: store_warnings,
+                content_reason: is_about_content.then(|| reason.to_string().into()),
+                notes: store_warnings.into_iter().chain(limit).collect(),
                 was_asked: reason.is_of_approver(),
             });
         }
@@ -565,12 +579,12 @@ fn is_standing_privilege(decision: &PermissionDecision) -> bool {
 /// Asks the approver. A panic in it denies this request instead of ending the host.
 async fn request_catching_panics(
     approver: &dyn Approver,
-    request: &Question,
+    question: &Question,
 ) -> Result<Option<Answer>, BoxError> {
     let panicked = |_| BoxError::from("it panicked");
     // Both can panic: the call that creates the future, and each poll.
     let mut response =
-        catch_unwind(AssertUnwindSafe(|| approver.ask(request))).map_err(panicked)?;
+        catch_unwind(AssertUnwindSafe(|| approver.ask(question))).map_err(panicked)?;
     poll_fn(
         |context| match catch_unwind(AssertUnwindSafe(|| response.as_mut().poll(context))) {
             Ok(poll) => poll,

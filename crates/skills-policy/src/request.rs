@@ -11,7 +11,7 @@ use self::allowed_tool::AllowedTool;
 pub(crate) use self::classify::innermost_protected;
 pub(crate) use self::requested_permission::{Basis, RequestedPermission};
 use crate::package::normalize_package;
-use crate::{Capability, HostPattern, Permission, ResourceLimits};
+use crate::{Capability, Coverage, EarlierAttempt, HostPattern, Permission, ResourceLimits};
 
 /// Everything that a run asks for: permissions, limits, and what identifies the content.
 ///
@@ -64,6 +64,7 @@ pub struct Request {
     pub(crate) hidden: BTreeSet<PathBuf>,
     pub(crate) read_only: BTreeSet<PathBuf>,
     pub(crate) limits: ResourceLimits,
+    pub(crate) earlier: Option<EarlierAttempt>,
 }
 
 /// Where the value of a variable comes from. It decides whether the variable needs a rule or an
@@ -88,8 +89,16 @@ const REQUIREMENTS_NAME: &str = "its requirements";
 pub(crate) const NOT_DECLARED: &str = "the `allowed-tools` of the skill do not include it";
 /// The requester of permissions that rules or approvals allow without a request of the skill.
 pub(crate) const RULES_NAME: &str = "the policy";
+/// The requester of what an earlier attempt was refused.
+pub(crate) const REFUSED_NAME: &str = "its last attempt";
 /// Requesters that are not entries of `allowed-tools`.
-pub(crate) const ROLES: [&str; 4] = [CALLER_NAME, HOOKS_NAME, REQUIREMENTS_NAME, RULES_NAME];
+pub(crate) const ROLES: [&str; 5] = [
+    CALLER_NAME,
+    HOOKS_NAME,
+    REQUIREMENTS_NAME,
+    RULES_NAME,
+    REFUSED_NAME,
+];
 
 impl Request {
     /// Creates the smallest request: to read the skill directory, with the default
@@ -122,6 +131,7 @@ impl Request {
             hidden: BTreeSet::new(),
             read_only: BTreeSet::new(),
             limits: ResourceLimits::default(),
+            earlier: None,
         }
     }
 
@@ -364,6 +374,14 @@ impl Request {
         self
     }
 
+    /// Continues after an attempt of the same run on the same content: what an approver allowed stays
+    /// allowed, with the limits of that attempt, and what it was refused is asked.
+    pub fn after(mut self, earlier: EarlierAttempt) -> Self {
+        self.limits = earlier.limits.clone();
+        self.earlier = Some(earlier);
+        self
+    }
+
     /// Returns the requested permissions without duplicates, in the order of [`Permission`].
     #[must_use]
     pub fn permissions(&self) -> Vec<Permission> {
@@ -399,6 +417,19 @@ impl Request {
             _ if self.workspace.is_none() => "no workspace is set",
             _ => "the pattern is not a directory of the workspace",
         })
+    }
+
+    /// Returns what an answer about this request covers.
+    pub(crate) fn coverage(&self) -> Coverage {
+        let is_command = self.ad_hoc_digest.is_some();
+        let named = self.copies.keys();
+        let named = named.filter(|directory| is_command && **directory != self.directory);
+        Coverage {
+            digest: self.digest.clone(),
+            is_command,
+            is_command_alone: !self.is_skill_directory,
+            directories: named.cloned().collect(),
+        }
     }
 
     /// Returns the digest that an approval of an ad-hoc command is stored under, for the command

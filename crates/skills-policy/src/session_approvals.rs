@@ -18,7 +18,7 @@ const MAX_REMOVED: usize = 1_000;
 #[derive(Debug, Default)]
 pub(crate) struct SessionApprovals(Mutex<State>);
 
-/// The time of an approval request, as the number of sessions removed before it. A count and not a
+/// The time of a question, as the number of sessions removed before it. A count and not a
 /// clock: it cannot go back, and tests do not depend on time.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Epoch(usize);

@@ -31,18 +31,18 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
-mod approval_prompt;
 mod approval_store;
 mod builder;
 mod key_links;
+mod question_text;
 mod runtime;
 mod sanitize;
 mod session;
 
-pub use approval_prompt::{PromptTooLong, format_question, format_question_in_full, shell_quote};
 pub use approval_store::FileApprovalStore;
 pub use builder::Builder;
 pub use key_links::{holds_key_by_content, is_link_of_keys};
+pub use question_text::{QuestionTooLong, format_question, format_question_in_full, shell_quote};
 pub use runtime::SkillRuntime;
 pub use sanitize::{escape_line, escape_terminal};
 pub use session::{

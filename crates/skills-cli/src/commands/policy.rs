@@ -8,9 +8,8 @@ use skills_runtime::discovery::Trust;
 use skills_runtime::policy::{
     Access, Effect, FileGrant, Grants, NetworkGrant, Rule, RuleSource, SpawnGrant,
 };
-use skills_runtime::{Authorization, Builder, Preview};
+use skills_runtime::{Authorization, Builder, Preview, format_question};
 
-use crate::approver;
 use crate::context::Context;
 use crate::execution::ExecutionArgs;
 use crate::exit::Exit;
@@ -131,8 +130,8 @@ fn render_preview(preview: &Preview) -> String {
         rows.push("unused", &format!("{tool}: {why}"));
     }
     let mut text = rows.text;
-    if let Some(request) = &preview.question {
-        text.push_str(&format!("requests\n{}\n", approver::text(request)));
+    if let Some(question) = &preview.question {
+        text.push_str(&format!("question\n{}\n", format_question(question)));
     }
     text
 }

@@ -12,7 +12,7 @@ use skills_runtime::{
     Authorization, FileApprovalStore, HookOptions, HookPreview, Preview, SkillRuntime,
 };
 
-use crate::approver::{self, require_confirmation};
+use crate::approver::require_consent;
 use crate::context::Context;
 use crate::error::{self, CommandError};
 use crate::execution::ExecutionArgs;
@@ -139,17 +139,17 @@ impl Trust {
             Ok(preview) => preview,
             Err(reason) => return Err(rejected_hook(hook, reason).into()),
         };
-        let Some(request) = &preview.question else {
+        let Some(question) = &preview.question else {
             let granted = format!("hook `{command}` is approved already");
             return report_hook(hook, &preview.authorization, &granted, output);
         };
         if !self.yes {
-            output.status_lines(&approver::text(request));
             let declined = format!("hook `{command}` is not approved");
-            require_confirmation("Approve this hook permanently? [y/N]", &declined, output)?;
+            let confirmation = "Approve this hook permanently? [y/N]";
+            require_consent(question, confirmation, &declined, output)?;
         }
         // Fails if the skill or its request changed since it was shown.
-        let authorization = runtime.approve_hook(name, hook, request)?;
+        let authorization = runtime.approve_hook(name, hook, question)?;
         let granted = format!("approved hook `{command}`");
         report_hook(hook, &authorization, &granted, output)
     }
@@ -163,17 +163,16 @@ impl Trust {
         let output = context.output;
         let options = self.what.options(context)?;
         let preview = lookup::preview(runtime, name, &options)?;
-        let Some(request) = &preview.question_in_advance else {
+        let Some(question) = &preview.question_in_advance else {
             return report_decided(&preview, output);
         };
         if !self.yes {
-            output.status_lines(&approver::text(request));
             let declined = format!("`{}` is not approved", preview.skill);
-            let question = "Approve this content permanently? [y/N]";
-            require_confirmation(question, &declined, output)?;
+            let confirmation = "Approve this content permanently? [y/N]";
+            require_consent(question, confirmation, &declined, output)?;
         }
         // Fails if the skill or its request changed since it was shown.
-        let decision = runtime.executor().approve(name, &options, request)?;
+        let decision = runtime.executor().approve(name, &options, question)?;
         if output.is_json() {
             return output.json(&json!({"skill": preview.skill, "digest": preview.digest, "decisions": decision.decisions()}));
         }

@@ -166,7 +166,10 @@ fn all_processes_of_an_interrupted_run_can_clean_up() {
         "import os, signal, sys, time\n\
          try: os.kill(os.getppid(), signal.SIGTERM) if os.getppid() == 1 else None\n\
          except PermissionError: pass\n\
-         def clean(*_):\n    print(name + ' cleaned', flush=True)\n    os._exit(0)\n\
+         def clean(*_):\n    \
+             print(name + ' cleaned', flush=True)\n    \
+             if name == 'program': os.wait()\n    \
+             os._exit(0)\n\
          name = 'program'\n\
          signal.signal(signal.SIGTERM, clean)\n\
          reader, writer = os.pipe()\n\

@@ -93,13 +93,10 @@ fn policy_check_shows_grants_and_reasons() {
              denied, no rule allows it and no approver is available: spawn `git` (requested by `Bash(git:*)`)
     unused   Read: no workspace is set
     unused   Task: a tool of the agent, not of programs
-    requests
+    question
     Allow skill `one` to run scripts/main.sh?
-      skill    HERE/skills/one
-      content  sha256:…
-      limits   30 s, 256 MiB memory
-      status   never approved before
-      requests spawn `git` (requested by `Bash(git:*)`)
+      wants to spawn `git` (requested by `Bash(git:*)`)
+      note     in HERE/skills/one
     ");
     assert_snapshot!(fixture.page(&["policy", "check", "one", "--allow", "spawn:git", "--env", "API_KEY=x"]), @"
     exit 0
@@ -231,11 +228,8 @@ fn an_approval_is_valid_until_the_content_changes() {
     exit 3
     -- stderr
     Allow skill `one` to run scripts/main.sh?
-      skill    HERE/skills/one
-      content  sha256:…
-      limits   30 s, 256 MiB memory
-      status   never approved before
-      requests spawn `expr` (requested by `Bash(expr:*)`)
+      wants to spawn `expr` (requested by `Bash(expr:*)`)
+      note     in HERE/skills/one
     error: cannot ask for confirmation: standard input is not a terminal
     help: pass `--yes`
     ");
@@ -267,15 +261,10 @@ fn an_approval_is_valid_until_the_content_changes() {
     decision needs approval
              denied, no rule allows it and no approver is available: spawn `expr` (requested by `Bash(expr:*)`)
              denied, no rule allows it and no approver is available: spawn `rm` (requested by `Bash(rm:*)`)
-    requests
+    question
     Allow skill `one` to run scripts/main.sh?
-      skill    HERE/skills/one
-      content  sha256:…
-      limits   30 s, 256 MiB memory
-      added    Bash(rm:*)
-      status   changed since it was approved
-      requests spawn `expr` (requested by `Bash(expr:*)`)
-      requests spawn `rm` (requested by `Bash(rm:*)`)
+      wants to spawn `expr` (requested by `Bash(expr:*)`); spawn `rm` (requested by `Bash(rm:*)`)
+      note     in HERE/skills/one; changed since it was approved; adds Bash(rm:*)
     ");
     assert_eq!(fixture.call(&["trust", "one", "--yes"]).code, 0);
     assert_eq!(fixture.call(&["run", "one"]).code, 0);
@@ -531,7 +520,7 @@ fn the_user_is_asked_at_the_terminal() {
     assert_eq!(code, 3);
     assert!(
         shown.contains("Allow skill `one` to run scripts/main.sh?")
-            && shown.contains("requests spawn any program (requested by `Bash`)"),
+            && shown.contains("wants to spawn any program (requested by `Bash`)"),
         "{shown}"
     );
     assert_eq!(answer(&fixture, "").0, 3);

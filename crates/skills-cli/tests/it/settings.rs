@@ -430,7 +430,10 @@ fn a_project_is_trusted_until_that_is_revoked() {
     let asked = fixture.run("project/in", &["trust", "--project"]);
     assert_eq!(asked.code, 3, "{}", asked.page());
     assert!(
-        asked.stderr.starts_with("warning") && asked.stderr.contains("PLACE/project: 1 skill\n"),
+        asked.stderr.starts_with("warning")
+            && asked
+                .stderr
+                .contains("Trust 1 skill, the settings and the policy of project PLACE/project?\n"),
         "{}",
         asked.stderr
     );

@@ -75,9 +75,9 @@ impl Approver for ElicitationApprover {
         !matches!(self.channel, ElicitationChannel::None)
     }
 
-    fn ask<'a>(&'a self, request: &'a Question) -> AnswerFuture<'a> {
+    fn ask<'a>(&'a self, question: &'a Question) -> AnswerFuture<'a> {
         Box::pin(async move {
-            let elicitation = || Elicitation::try_new(request, self.allowed_responses);
+            let elicitation = || Elicitation::try_new(question, self.allowed_responses);
             let (unresolved, error) = match &self.channel {
                 ElicitationChannel::Request(peer) => {
                     let elicitation = elicitation()?;
@@ -102,7 +102,7 @@ impl Approver for ElicitationApprover {
                 ElicitationChannel::None => {
                     let error = "the client does not support elicitation";
                     (
-                        Unresolved::Hint(allow_hint(request, &*self.trust_command)),
+                        Unresolved::Hint(allow_hint(question, &*self.trust_command)),
                         error,
                     )
                 }

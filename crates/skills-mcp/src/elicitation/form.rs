@@ -52,11 +52,28 @@ const DENY: Choice = Choice {
     response: Answer::Deny,
 };
 
+/// Returns the choice for an answer.
+fn choice(answer: Answer, question: &Question) -> Choice {
+    match answer {
+        Answer::AllowOnce => ALLOW_ONCE,
+        Answer::AllowSession if question.covers.is_command => ALLOW_COMMAND,
+        Answer::AllowSession => ALLOW_SESSION,
+        Answer::AllowProgram => allow_programs(question),
+        Answer::AllowCommands => allow_commands(question),
+        Answer::AllowAlways => ALLOW_ALWAYS,
+        Answer::Deny => DENY,
+    }
+}
+
 /// Returns the choice of a command's programs in all commands on the same skill or directory.
-fn allow_programs(request: &Question, programs: &[&str]) -> Choice {
-    let programs: Vec<String> = programs.iter().map(|name| format!("`{name}`")).collect();
-    let programs = programs.join(", ");
-    let place = place_of_commands(request);
+fn allow_programs(question: &Question) -> Choice {
+    let permissions = question.permissions().map(PermissionDecision::permission);
+    let programs = permissions.filter_map(|permission| match permission {
+        Permission::Program(name) => Some(format!("`{name}`")),
+        _ => None,
+    });
+    let programs = programs.collect::<Vec<_>>().join(", ");
+    let place = place_of_commands(question);
     Choice {
         name: "allow_program_for_session",
         title: format!("Yes, and {programs} in other commands {place}, until this session ends")
@@ -66,8 +83,8 @@ fn allow_programs(request: &Question, programs: &[&str]) -> Choice {
 }
 
 /// Returns the choice of all commands on the same skill or directory.
-fn allow_commands(request: &Question) -> Choice {
-    let place = place_of_commands(request);
+fn allow_commands(question: &Question) -> Choice {
+    let place = place_of_commands(question);
     Choice {
         name: "allow_commands_for_session",
         title: format!("Yes, and all commands {place}, in the sandbox, until this session ends")
@@ -76,8 +93,8 @@ fn allow_commands(request: &Question) -> Choice {
     }
 }
 
-fn place_of_commands(request: &Question) -> &'static str {
-    if request.is_ad_hoc_digest {
+fn place_of_commands(question: &Question) -> &'static str {
+    if question.covers.is_command_alone {
         "in this directory"
     } else {
         "with this skill"
@@ -88,6 +105,7 @@ fn place_of_commands(request: &Question) -> &'static str {
 #[derive(Debug, Clone)]
 pub(crate) struct Elicitation {
     message: String,
+    description: &'static str,
     choices: Vec<Choice>,
     /// Identifies the prompt: prompts with the same digest have the same response.
     pub(crate) request_digest: String,
@@ -99,13 +117,18 @@ impl Elicitation {
     /// # Errors
     /// Fails if it is too long to be read completely.
     pub(super) fn try_new(
-        request: &Question,
+        question: &Question,
         allowed_responses: AllowedResponses,
     ) -> Result<Self, BoxError> {
         Ok(Self {
-            message: format_question_in_full(request)?,
-            choices: allowed_responses.choices(request),
-            request_digest: request_digest(request)?,
+            message: format_question_in_full(question)?,
+            description: if question.is_after_refusal {
+                "Without a response nothing runs again."
+            } else {
+                "Nothing has run yet. Without a response the request is denied."
+            },
+            choices: allowed_responses.choices(question),
+            request_digest: request_digest(question)?,
         })
     }
 
@@ -119,7 +142,7 @@ impl Elicitation {
             "properties": {"decision": {
                 "type": "string",
                 "title": "Allow this?",
-                "description": "Nothing has run yet. Without a response the request is denied.",
+                "description": self.description,
                 "enum": self.choices.iter().map(|choice| choice.name).collect::<Vec<_>>(),
                 "enumNames": self.choices.iter().map(|choice| &choice.title).collect::<Vec<_>>(),
                 // A client that submits the form unchanged denies.
@@ -159,49 +182,22 @@ impl Elicitation {
 }
 
 impl AllowedResponses {
-    /// Returns the choices for a request: without a digest nothing can be recognized again, and
-    /// commands of a model are not approved permanently.
-    fn choices(self, request: &Question) -> Vec<Choice> {
-        let is_identifiable = request.digest.is_some();
-        let mut choices = vec![ALLOW_ONCE];
-        if self.session && is_identifiable {
-            choices.extend(session_choices(request));
-        }
-        if self.always && is_identifiable && !request.is_ad_hoc {
-            choices.push(ALLOW_ALWAYS);
-        }
-        choices.push(DENY);
-        choices
+    /// Returns the choices for a question.
+    fn choices(self, question: &Question) -> Vec<Choice> {
+        let answers = question.answers().into_iter();
+        let offered = answers.filter(|answer| match answer {
+            Answer::AllowOnce | Answer::Deny => true,
+            Answer::AllowAlways => self.always,
+            _ => self.session,
+        });
+        offered.map(|answer| choice(answer, question)).collect()
     }
-}
-
-/// Returns the choices that are valid until the session ends. Those about programs are offered only
-/// if the request is about programs.
-fn session_choices(request: &Question) -> Vec<Choice> {
-    if !request.is_ad_hoc {
-        return vec![ALLOW_SESSION];
-    }
-    let pending = || request.pending.iter().map(PermissionDecision::permission);
-    // A shell command asks for any program, so both answers would be the same.
-    if pending().any(|permission| *permission == Permission::AnyProgram) {
-        return vec![allow_commands(request)];
-    }
-    let programs: Vec<&str> = pending()
-        .filter_map(|permission| match permission {
-            Permission::Program(name) => Some(name.as_str()),
-            _ => None,
-        })
-        .collect();
-    if programs.is_empty() {
-        return vec![ALLOW_COMMAND];
-    }
-    vec![allow_programs(request, &programs), allow_commands(request)]
 }
 
 /// Returns the digest of everything that a response depends on. The remaining time is excluded,
 /// since it always differs.
-fn request_digest(request: &Question) -> Result<String, serde_json::Error> {
-    let mut seen = serde_json::to_value(request)?;
+fn request_digest(question: &Question) -> Result<String, serde_json::Error> {
+    let mut seen = serde_json::to_value(question)?;
     if let Some(seen) = seen.as_object_mut() {
         seen.remove("limits");
     }
@@ -219,6 +215,7 @@ mod tests {
     fn only_offered_responses_are_accepted() {
         let elicitation = |choices: &[Choice]| Elicitation {
             message: String::new(),
+            description: "",
             choices: choices.to_vec(),
             request_digest: String::new(),
         };

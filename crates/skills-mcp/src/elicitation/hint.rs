@@ -7,19 +7,19 @@ pub(crate) type TrustCommand = dyn Fn(&Question) -> Option<String> + Send + Sync
 
 /// Returns how the operator of the server can allow the request. Contains no host paths but those
 /// of the command.
-pub(super) fn allow_hint(request: &Question, trust_command: &TrustCommand) -> String {
+pub(super) fn allow_hint(question: &Question, trust_command: &TrustCommand) -> String {
     let mut options = Vec::new();
     // Commands of a model are not part of what an approval of a skill covers.
-    if !request.is_ad_hoc
-        && request.digest.is_some()
-        && let Some(command) = trust_command(request)
+    if !question.covers.is_command
+        && question.covers.digest.is_some()
+        && let Some(command) = trust_command(question)
     {
         options.push(format!("run `{command}`"));
     }
-    let rules: Option<Vec<String>> = request.pending.iter().map(allow_option).collect();
+    let rules: Option<Vec<String>> = question.permissions().map(allow_option).collect();
     if let Some(rules) =
         // Rules do not approve content, so they alone would not help then.
-        rules.filter(|rules| !rules.is_empty() && !request.requires_content_approval)
+        rules.filter(|rules| !rules.is_empty() && !question.is_about_content())
     {
         options.push(format!("start the server with `{}`", rules.join(" ")));
     }
@@ -32,11 +32,11 @@ pub(super) fn allow_hint(request: &Question, trust_command: &TrustCommand) -> St
 }
 
 /// Returns the command that approves the skill of a request, if it is in a default root.
-pub(crate) fn default_trust_command(request: &Question) -> Option<String> {
+pub(crate) fn default_trust_command(question: &Question) -> Option<String> {
     // The name goes into a command line that a user may copy.
-    let mut name = request.name.chars();
+    let mut name = question.name.chars();
     let is_plain = name.all(|c| c.is_ascii_alphanumeric() || "-_.".contains(c));
-    is_plain.then(|| format!("skills trust {}", request.name))
+    is_plain.then(|| format!("skills trust {}", question.name))
 }
 
 /// Returns the option that allows a permission, with `PATH` for paths; `None` if no rule of the

@@ -116,19 +116,15 @@ pub(super) fn build_approval(pending: &PendingQuestion) -> Option<Approval> {
     } else {
         request.digest.clone()
     }?;
-    let permissions_of = |decisions: &[PermissionDecision]| {
-        decisions
-            .iter()
-            .map(|decision| decision.permission.clone())
-            .collect::<BTreeSet<_>>()
-    };
-    let mut granted_by_rules = permissions_of(&pending.question.granted);
+    let permission = |decision: &PermissionDecision| decision.permission.clone();
+    let granted = pending.question.granted.iter();
+    let mut granted_by_rules: BTreeSet<Permission> = granted.map(permission).collect();
     granted_by_rules.retain(|permission| permission.capability().is_privileged());
     Some(Approval {
         name: request.name.clone(),
         directory: request.directory.clone(),
         digest,
-        permissions: permissions_of(&pending.question.pending),
+        permissions: pending.question.permissions().map(permission).collect(),
         granted_by_rules,
         declared: request.declared_privileges(),
     })
@@ -190,7 +186,7 @@ pub(super) fn content_status(previous: &Approval, request: &Request) -> ContentS
     }
 }
 
-/// Returns the notes of an approval request about risks that an approver may not see.
+/// Returns the notes of a question about risks that an approver may not see.
 pub(super) fn risk_notes(request: &Request, pending: &[PermissionDecision]) -> Vec<String> {
     let has = |is_risk: fn(&Permission) -> bool| {
         pending.iter().any(|decision| is_risk(&decision.permission))

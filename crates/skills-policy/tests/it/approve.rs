@@ -1,4 +1,4 @@
-//! Approval requests, stored approvals and approvals of sessions.
+//! Questions, stored approvals and approvals of sessions.
 
 use std::path::{Path, PathBuf};
 use std::pin::pin;
@@ -108,7 +108,7 @@ pub(crate) fn outcome(decision: &Authorization) -> String {
 }
 
 #[test]
-fn an_approval_request_is_complete() {
+fn a_question_is_complete() {
     let host = Host::new(Answer::AllowOnce);
     let manager = PermissionManager::default().approver(host.clone());
     let decision =
@@ -118,7 +118,7 @@ fn an_approval_request_is_complete() {
 }
 
 #[test]
-fn an_approval_request_contains_the_effective_limits() {
+fn a_question_contains_the_effective_limits() {
     let host = Host::new(Answer::AllowOnce);
     let mut asked = ResourceLimits::default();
     (asked.memory_bytes, asked.open_files) = (u64::MAX, 7);
@@ -241,7 +241,7 @@ fn approved_content_asks_for_new_permissions_only() {
     let _ = block_on(manager.authorize(&deploy("1"), None));
     let _ = block_on(manager.authorize(&deploy("1").allowed_tool("Bash", Some("curl:*")), None));
     assert_eq!(
-        (host.last().pending.len(), host.last().content),
+        (host.last().permissions().count(), host.last().content),
         (1, ContentStatus::Approved)
     );
     assert!(matches!(
@@ -334,7 +334,7 @@ fn content_approved_in_one_session_is_new_in_another() {
         assert_eq!(host.asked(), asked, "{session}");
     }
     assert_eq!(
-        (host.last().content, host.last().requires_content_approval),
+        (host.last().content, host.last().is_about_content()),
         (ContentStatus::New, true)
     );
 }
@@ -493,7 +493,7 @@ fn new_content_needs_approval_if_trusted_mode_grants_it_a_privilege() {
         assert_eq!(outcome(&run(tool)), "granted");
         assert_eq!(host.asked(), asked, "{tool}");
     }
-    assert!(host.last().requires_content_approval && host.last().pending.is_empty());
+    assert!(host.last().is_about_content() && host.last().permissions().next().is_none());
 }
 
 #[test]

@@ -351,7 +351,7 @@ fn file_patterns_name_directories_or_nothing() {
     }
 }
 
-/// A directory that an approval request would display ambiguously is not granted.
+/// A directory that a question would display ambiguously is not granted.
 #[test]
 fn file_patterns_with_ambiguous_characters_name_no_directory() {
     let got = |pattern: &str| {

@@ -7,6 +7,7 @@
 
 mod approve;
 mod approve_commands;
+mod attempts;
 mod decide;
 mod declared_tools;
 #[cfg(feature = "toml")]

@@ -60,7 +60,9 @@ fn an_approval_covers_no_privilege_that_was_not_shown() {
     let Evaluation::NeedsApproval(pending) = manager.evaluate(&skill) else {
         panic!("git was not shown")
     };
-    assert!(pending.question().requires_content_approval && pending.question().pending.is_empty());
+    assert!(
+        pending.question().is_about_content() && pending.question().permissions().next().is_none()
+    );
     let _ = block_on(manager.ask(*pending, Some(&Answer::AllowAlways)));
     assert!(matches!(manager.preview(&skill), Authorization::Granted(_)));
     assert!(matches!(

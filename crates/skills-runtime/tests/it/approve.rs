@@ -1,4 +1,4 @@
-//! Tests of approval requests, stored approvals and changes that invalidate them.
+//! Tests of questions, stored approvals and changes that invalidate them.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
@@ -305,7 +305,7 @@ async fn a_skill_that_changes_while_it_waits_for_a_permit_does_not_run() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn an_approval_request_times_out() {
+async fn a_question_times_out() {
     let fixture = Fixture::new();
     fixture
         .skill("deploy", "allowed-tools: Bash\n")
@@ -323,7 +323,7 @@ async fn an_approval_request_times_out() {
 }
 
 #[tokio::test]
-async fn the_approval_request_describes_the_run() {
+async fn the_question_describes_the_run() {
     let fixture = Fixture::new();
     let yaml = "allowed-tools: Read, Write, Bash(git:*), WebFetch(domain:api.example.com)\nrequires: {env: [API_KEY]}\n";
     fixture
@@ -758,7 +758,9 @@ async fn previews_show_required_programs() {
         let runtime = builder.build();
         let options = ExecutionOptions::default();
         let preview = runtime.executor().preview("deploy", &options).unwrap();
-        preview.question.map(|request| request.pending.len())
+        preview
+            .question
+            .map(|question| question.permissions().count())
     };
     assert_eq!(programs(fixture.recording()), Some(1));
     let rule = Rule::parse(Effect::Deny, RuleSource::Admin, "spawn:sort").unwrap();

@@ -146,7 +146,7 @@ async fn a_command_without_a_skill_works_on_a_directory_and_is_recorded() {
     let approver = move |question: &Question| {
         seen.lock()
             .unwrap()
-            .push((question.digest.clone(), question.command.clone()));
+            .push((question.covers.digest.clone(), question.command.clone()));
         Answer::AllowSession
     };
     let runtime = fixture

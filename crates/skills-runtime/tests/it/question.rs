@@ -1,4 +1,4 @@
-//! Tests of approval requests as text.
+//! Tests of questions as text.
 
 use insta::assert_snapshot;
 use skills_runtime::policy::{Effect, Question, Rule, RuleSource};
@@ -26,13 +26,12 @@ fn question(fixture: &Fixture, words: &[&str]) -> Question {
         .unwrap()
 }
 
-fn redact(fixture: &Fixture, request: &Question, text: &str) -> String {
-    let text = text.replace(request.digest.as_deref().unwrap(), "DIGEST");
+fn redact(fixture: &Fixture, text: &str) -> String {
     text.replace(&fixture.path("").display().to_string(), "HERE/")
 }
 
 #[test]
-fn an_approval_request_cannot_be_forged_by_a_skill() {
+fn a_question_cannot_be_forged_by_a_skill() {
     let fixture = Fixture::new();
     fixture.skill("deploy", "");
     let request = question(
@@ -41,20 +40,16 @@ fn an_approval_request_cannot_be_forged_by_a_skill() {
     );
     let text = format_question_in_full(&request).unwrap();
     assert_eq!(text, format_question(&request));
-    assert_snapshot!(redact(&fixture, &request, &text), @r"
+    assert_snapshot!(redact(&fixture, &text), @r"
     Allow skill `deploy` to run git $'push\n  wants    nothing' $'\u001b[2K\u202ex'?
-      skill    HERE/deploy
-      content  DIGEST
-      limits   30 s, 256 MiB memory
-      granted  connect to `api.example.com` (requested by the caller)
-      status   never approved before
-      requests to run with the permissions above; this content has not been approved
-      requests spawn `git` (requested by the caller)
+      wants to use what is allowed below, for content that was never approved; spawn `git` (requested by the caller)
+      allowed  connect to `api.example.com`
+      note     in HERE/deploy
     ");
 }
 
 #[test]
-fn an_unreadable_request_is_rejected() {
+fn a_question_that_cannot_be_shown_is_not_asked() {
     let fixture = Fixture::new();
     fixture.skill("deploy", "");
     // Invisible characters count in their escaped form.
@@ -62,8 +57,7 @@ fn an_unreadable_request_is_rejected() {
         let request = question(&fixture, &[&long]);
         let error = format_question_in_full(&request).unwrap_err().to_string();
         assert!(
-            error.starts_with("cannot show the approval request: too long: git ")
-                && error.ends_with('…'),
+            error.starts_with("cannot show the question: too long: git ") && error.ends_with('…'),
             "{error}"
         );
         assert!(
@@ -134,14 +128,14 @@ fn a_command_is_quoted_as_in_bash() {
 
 /// Files that a host command refers to can change; a session approval stays valid.
 #[tokio::test]
-async fn an_approval_request_for_a_command_explains_its_digest() {
+async fn a_question_about_a_command_says_that_files_are_not_covered() {
     use std::sync::{Arc, Mutex};
     let fixture = Fixture::new();
     fixture.file("work/x.py", "");
     let asked: Arc<Mutex<Vec<String>>> = Arc::default();
     let noted = Arc::clone(&asked);
-    let approver = move |request: &Question| {
-        noted.lock().unwrap().push(format_question(request));
+    let approver = move |question: &Question| {
+        noted.lock().unwrap().push(format_question(question));
         skills_runtime::Answer::Deny
     };
     let runtime = fixture.recording().approver(Arc::new(approver)).build();
@@ -154,9 +148,71 @@ async fn an_approval_request_for_a_command_explains_its_digest() {
         .await
         .unwrap();
     let text = asked.lock().unwrap()[0].clone();
-    let row = text.lines().find(|line| line.contains("content")).unwrap();
     assert!(
-        row.ends_with(" of the command only; an approval stays valid if its files change"),
+        text.ends_with("\n  note     an answer stays valid if other files change"),
         "{text}"
     );
+}
+
+/// At most four lines, the last one for everything that is not asked, whatever a skill declares.
+#[test]
+fn a_question_is_short_and_complete() {
+    let fixture = Fixture::new();
+    let tools: Vec<String> = (0..40)
+        .map(|index| format!("Bash(tool{index}:*)"))
+        .collect();
+    fixture.skill("deploy", &format!("allowed-tools: {}\n", tools.join(" ")));
+    fixture.file("deploy/scripts/run.sh", "true");
+    let runtime = fixture.recording().build();
+    let preview = runtime
+        .executor()
+        .preview("deploy", &ExecutionOptions::default());
+    let question = preview.unwrap().question.unwrap();
+    let text = format_question_in_full(&question).unwrap();
+    assert!(text.lines().count() <= 4, "{text}");
+    assert!((0..40).all(|index| text.contains(&format!("`tool{index}`"))));
+    for hidden in ["sha256", "30 s", "MiB"] {
+        assert!(!text.contains(hidden), "{text}");
+    }
+}
+
+/// A question after a refusal says first what cannot be taken back.
+#[test]
+fn a_question_after_a_refusal_says_what_was_done() {
+    use skills_runtime::policy::{Authorization, EarlierAttempt, RaisedLimit, Request};
+    use skills_runtime::policy::{Evaluation, PermissionManager};
+    let first = Request::new("/s/pdf")
+        .display_name("pdf")
+        .content_digest("1")
+        .command(["scripts/fill.sh", "form.pdf"]);
+    let manager = PermissionManager::default();
+    let Authorization::Granted(grants) = manager.preview(&first) else {
+        panic!("it asks for nothing")
+    };
+    let mut earlier = EarlierAttempt::new(&first, &grants);
+    earlier.refused = vec!["spawn:pdftotext".parse().unwrap()];
+    let (from, to) = (256 << 20, 1 << 30);
+    earlier.raised = Some(RaisedLimit::Memory { from, to });
+    let text = |earlier: EarlierAttempt| match manager.evaluate(&first.clone().after(earlier)) {
+        Evaluation::NeedsApproval(open) => format_question_in_full(open.question()).unwrap(),
+        Evaluation::Decided(decision) => panic!("{decision:?}"),
+    };
+    assert_snapshot!(text(earlier.clone()), @r"
+    Run skill `pdf` again, and allow what it was refused? scripts/fill.sh form.pdf
+      wants to use 1024 MiB of memory, not 256 MiB; spawn `pdftotext` (requested by its last attempt)
+      note     in /s/pdf
+    ");
+    earlier.done.changed_files = 1;
+    earlier.done.hosts = vec!["a.example".to_owned()];
+    assert_snapshot!(text(earlier), @r"
+    It changed 1 file, connected to a.example. Allow skill `pdf` what it was refused, from now on? scripts/fill.sh form.pdf
+      wants to use 1024 MiB of memory, not 256 MiB; spawn `pdftotext` (requested by its last attempt)
+      note     in /s/pdf
+    ");
+}
+
+#[test]
+fn a_question_about_a_project_names_what_is_trusted() {
+    let question = Question::about_project("/p\n  allowed everything", 3);
+    assert_snapshot!(format_question_in_full(&question).unwrap(), @"Trust 3 skills, the settings and the policy of project /p allowed everything?");
 }

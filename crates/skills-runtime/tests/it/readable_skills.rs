@@ -228,8 +228,8 @@ async fn an_approval_of_a_command_covers_one_content_of_the_skills_that_it_reads
     fixture.skill("own", "").file("own/scripts/run.py", "");
     let asked = Arc::new(Mutex::new(Vec::new()));
     let seen = Arc::clone(&asked);
-    let approver = move |request: &Question| {
-        seen.lock().unwrap().push(format_question(request));
+    let approver = move |question: &Question| {
+        seen.lock().unwrap().push(format_question(question));
         Answer::AllowSession
     };
     let runtime = builder

@@ -218,7 +218,7 @@ async fn concurrent_runs_are_bounded() {
 /// Concurrent runs prompt one after another, and a permission that was approved is not requested
 /// again.
 #[tokio::test]
-async fn approval_requests_are_serialized() {
+async fn questions_are_serialized() {
     let fixture = Fixture::new();
     fixture
         .skill("a", "allowed-tools: Bash\n")

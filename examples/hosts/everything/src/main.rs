@@ -75,13 +75,13 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
     Ok(())
 }
 
-/// Stands in for an approval prompt, which must show the whole request. Approves secrets
+/// Stands in for a dialog, which must show the whole question. Approves secrets
 /// permanently and denies everything else.
-fn ask(request: &Question) -> Answer {
-    println!("Allow `{}` to run {:?}?", request.name, request.command);
-    let mut permissions = request.pending.iter().map(PermissionDecision::permission);
-    // A request can also be about a new version of the skill, for permissions that rules grant.
-    if !request.requires_content_approval
+fn ask(question: &Question) -> Answer {
+    println!("Allow `{}` to run {:?}?", question.name, question.command);
+    let mut permissions = question.permissions().map(PermissionDecision::permission);
+    // It can also be about a new version of the skill, for permissions that rules grant.
+    if !question.is_about_content()
         && permissions.all(|permission| permission.capability() == Capability::Environment)
     {
         Answer::AllowAlways

@@ -48,10 +48,13 @@ impl TrustCommand {
 
     /// Returns the command that approves what the skill of a request asks for; `None` if its name
     /// needs more than quotes.
-    pub(super) fn for_request(&self, request: &Question) -> Option<String> {
-        let directory = request.directory.file_name().and_then(|name| name.to_str());
-        let name = shell_word(&request.name).or_else(|| shell_word(directory?))?;
-        let script = script(request).and_then(shell_word);
+    pub(super) fn for_request(&self, question: &Question) -> Option<String> {
+        let directory = question
+            .directory
+            .file_name()
+            .and_then(|name| name.to_str());
+        let name = shell_word(&question.name).or_else(|| shell_word(directory?))?;
+        let script = script(question).and_then(shell_word);
         let script = script.map(|script| format!(" --script {script}"));
         Some(format!(
             "skills trust {name}{}{}",
@@ -62,10 +65,10 @@ impl TrustCommand {
 }
 
 /// Returns the script of the skill that would run: a skill with several needs it.
-fn script(request: &Question) -> Option<&str> {
-    let program = request.command.first()?;
+fn script(question: &Question) -> Option<&str> {
+    let program = question.command.first()?;
     let is_module = program.ends_with(".wasm");
-    (!is_module && request.directory.join(program).is_file()).then_some(program)
+    (!is_module && question.directory.join(program).is_file()).then_some(program)
 }
 
 /// Returns a root as an argument: a placeholder for clients elsewhere, and for a path that needs more

@@ -5,12 +5,12 @@ use std::path::PathBuf;
 use serde_json::json;
 use skills_runtime::Scope;
 use skills_runtime::discovery::Trust;
+use skills_runtime::policy::Question;
 use toml_edit::{Array, DocumentMut, Item, Value};
 
-use crate::approver::require_confirmation;
+use crate::approver::require_consent;
 use crate::commands::config::settings_file::TargetFile;
 use crate::context::Context;
-use crate::counted::counted;
 use crate::error::CommandError;
 use crate::exit::Exit;
 use crate::output::line;
@@ -21,13 +21,10 @@ pub(super) fn trust(yes: bool, context: &Context) -> anyhow::Result<Exit> {
     let (output, root) = (context.output, project_root(context)?);
     let shown = line(&root.to_string_lossy());
     if !yes {
-        output.status(&format!(
-            "{shown}: {}",
-            counted(count_skills(context)?, "skill")
-        ));
         let declined = format!("{shown} is not trusted");
-        let question = "Trust the skills, settings and policy of this project? [y/N]";
-        require_confirmation(question, &declined, output)?;
+        let question = Question::about_project(&root, count_skills(context)?);
+        let confirmation = "Trust its skills, settings and policy? [y/N]";
+        require_consent(&question, confirmation, &declined, output)?;
     }
     let Some(text) = root.to_str() else {
         let message = format!("cannot trust `{shown}`: its path is not UTF-8");
