@@ -86,6 +86,13 @@ pub struct Event {
     /// The number of the [start record](Disposition::Started) of the same run.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub start: Option<u64>,
+    /// Which attempt of its run it was, from 2 on: an approver allowed what the one before was refused.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub attempt: Option<u32>,
+    /// The number of the [start record](Disposition::Started) of the first attempt of the run, for further
+    /// ones.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub of: Option<u64>,
 }
 
 /// The caller of a run. Texts come from a client: escape them before display.
@@ -217,6 +224,8 @@ impl Event {
             refused_omitted: 0,
             changed_files: None,
             start: None,
+            attempt: None,
+            of: None,
         }
     }
 }

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use skills_audit::Disposition;
-use skills_policy::{Authorization, Denial, Evaluation, Grants, Request};
+use skills_policy::{Authorization, Denial, EarlierAttempt, Evaluation, Grants, Request};
 use tokio::time::timeout;
 
 use crate::cancellation::unless_cancelled;
@@ -38,6 +38,8 @@ pub(crate) struct Authorized {
 /// The decision on an attempt.
 pub(crate) enum AttemptDecision {
     Granted(Box<Authorized>),
+    /// Nothing more than in the earlier attempt is granted, and nobody was asked.
+    Same,
     Denied(Denial),
 }
 
@@ -51,11 +53,13 @@ struct Wishes {
 }
 
 impl Authorized {
-    /// Authorizes an attempt by rules, stored approvals, then the approver. What the run can go
+    /// Authorizes an attempt by rules, stored approvals, then the approver. A further one also asks for what
+    /// the `earlier` one was refused. What the run can go
     /// without is left out if nothing grants it: required programs, then packages. Many scripts need
     /// them only for a part of what they do.
     pub(crate) async fn decide(
         checked: Arc<Checked>,
+        earlier: Option<&EarlierAttempt>,
         record: &mut RunRecord,
     ) -> Result<AttemptDecision, RuntimeError> {
         let planned = checked.planned();
@@ -65,8 +69,14 @@ impl Authorized {
         let mut wishes = Wishes::all(&checked);
         loop {
             let request = in_workspace(wishes.request(&checked), &checked, workspace.as_ref());
+            let request = earlier.cloned().into_iter().fold(request, Request::after);
             let (decision, content) = decide(&checked, &request, record).await?;
             let denial = match decision {
+                Authorization::Granted(grants)
+                    if earlier.is_some_and(|earlier| grants.add_nothing_to(earlier)) =>
+                {
+                    return Ok(AttemptDecision::Same);
+                }
                 Authorization::Granted(grants) => {
                     record.record_limits(grants.limits());
                     record.record_decision(Disposition::Granted, grants.decisions());
@@ -98,6 +108,11 @@ impl Authorized {
 
     pub(crate) fn request(&self) -> &Request {
         &self.request
+    }
+
+    /// Returns the request with the content that it was granted for.
+    pub(crate) fn request_for_content(&self) -> Request {
+        request_for_content(&self.request, self.content())
     }
 
     pub(crate) fn grants(&self) -> &Grants {
@@ -269,15 +284,16 @@ async fn decide(
 }
 
 /// Returns the decision by rules alone on an unprivileged request, which spares the copy. `None`
-/// if the digest can matter: an audit log records it, a lock file requires it, or an approval is
-/// stored.
+/// if the digest can matter: an audit log records it, a lock file requires it, an approval is stored, or
+/// an approver is asked after a refusal.
 fn decide_without_content(checked: &Checked, request: &Request) -> Option<Authorization> {
     let planned = checked.planned();
     let services = planned.services();
     let permissions = services.permissions();
     let is_locked = planned.subject().locked_digest().is_some();
     let has_approval = || permissions.has_stored_approval(request);
-    if services.config().recorder.is_enabled() || is_locked || has_approval() {
+    let is_further = request.is_further_attempt();
+    if services.config().recorder.is_enabled() || is_locked || is_further || has_approval() {
         return None;
     }
     match permissions.evaluate(request) {

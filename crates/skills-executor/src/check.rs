@@ -1,5 +1,6 @@
 //! The second stage of a run: what the host has for it, and what it goes on without.
 
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use skills_library::{OnMissing, is_startable};
@@ -8,7 +9,7 @@ use skills_prompt::MissingRequirements;
 use skills_sandbox::{Sandbox, SandboxError, ScriptType};
 use tokio::sync::OnceCell;
 
-use crate::content::{content_digest, copy_content};
+use crate::content::{check_content_unchanged, content_digest, copy_content};
 use crate::error::{Repr, RuntimeError};
 use crate::execution_mode::ExecutionMode;
 use crate::optional_mounts::with_optional_mounts;
@@ -42,6 +43,8 @@ pub(crate) struct Checked {
     packages: RunPackages,
     /// The private copy, created when a decision first depends on the content.
     content: OnceCell<Option<Arc<SkillCopy>>>,
+    /// The directories that an authorization does not cover, found before the first start.
+    uncovered: OnceCell<Vec<PathBuf>>,
 }
 
 impl Checked {
@@ -75,6 +78,7 @@ impl Checked {
             programs: required_programs(&planned),
             packages,
             content: OnceCell::new(),
+            uncovered: OnceCell::new(),
             planned,
         })
     }
@@ -117,6 +121,20 @@ impl Checked {
     pub(crate) async fn content(&self) -> Result<Option<&Arc<SkillCopy>>, RuntimeError> {
         let content = self.content.get_or_try_init(|| self.copy_content()).await?;
         Ok(content.as_ref())
+    }
+
+    /// Verifies before the first start that the skill is still what was authorized, and returns the
+    /// directories that the run must not see. A further attempt runs the same copy, and reads nothing.
+    pub(crate) async fn verify_content(
+        &self,
+        content: Option<&SkillCopy>,
+    ) -> Result<&[PathBuf], RuntimeError> {
+        if content.is_none() {
+            return Ok(&[]);
+        }
+        let (services, subject) = (self.planned.services(), self.planned.subject());
+        let verify = || check_content_unchanged(services, subject, content);
+        Ok(self.uncovered.get_or_try_init(verify).await?)
     }
 
     async fn copy_content(&self) -> Result<Option<Arc<SkillCopy>>, RuntimeError> {

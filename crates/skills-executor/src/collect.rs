@@ -5,6 +5,7 @@ use std::time::SystemTime;
 
 use cap_std::ambient_authority;
 use cap_std::fs::Dir;
+use skills_policy::EarlierAttempt;
 use skills_sandbox::{RunOutput, ScriptType};
 
 use crate::artifacts::ExecutionArtifacts;
@@ -15,6 +16,7 @@ use crate::explain::{
     find_outside_link, foreign_owner, interpreted_type, is_own_module,
 };
 use crate::grant_checks::{copies, used_tools};
+use crate::next_attempt::{earlier_attempt, effects};
 use crate::options::Workspace;
 use crate::packages::with_package_advice;
 use crate::plan::Planned;
@@ -34,6 +36,8 @@ pub(crate) struct Finished {
     notes: Vec<String>,
     /// When the program was about to start.
     started: SystemTime,
+    /// Whether the caller got the output while the program ran.
+    has_events: bool,
 }
 
 impl Finished {
@@ -42,17 +46,23 @@ impl Finished {
         output: RunOutput,
         notes: Vec<String>,
         started: SystemTime,
+        has_events: bool,
     ) -> Self {
         Self {
             authorized,
             output,
             notes,
             started,
+            has_events,
         }
     }
 
-    /// Collects the results of the run. A private workspace is removed.
-    pub(crate) fn into_artifacts(self, redactor: &Redactor) -> ExecutionArtifacts {
+    /// Collects the results of the attempt, and what a further one has to know. A private workspace is
+    /// removed.
+    pub(crate) fn into_artifacts(
+        self,
+        redactor: &Redactor,
+    ) -> (ExecutionArtifacts, Option<EarlierAttempt>) {
         let run = &self.authorized;
         let (planned, grants) = (run.planned(), run.grants());
         let mut output = redactor.redact_streams(self.output);
@@ -70,6 +80,9 @@ impl Finished {
         explanation.cause = explanation
             .cause
             .and_then(|cause| complete_cause(cause, run));
+        let done = effects(run, &output, &output_files, self.has_events);
+        // Before texts are redacted, which can be parts of paths.
+        let earlier = earlier_attempt(run, &ended, &explanation, done);
         // Before the remedies, which repeat names of the facts and the cause.
         explanation.redact(redactor);
         explanation.add_remedies(&ended);
@@ -84,7 +97,7 @@ impl Finished {
         artifacts.notes.extend(self.notes);
         report_unwritten_files(&mut artifacts);
         artifacts.redact_texts(redactor);
-        artifacts
+        (artifacts, earlier)
     }
 }
 

@@ -2,17 +2,19 @@
 //!
 //! ```text
 //! options --> Planned --> Checked --> Authorized --> Ready --> Finished --> ExecutionArtifacts
-//!                |           ^  \--> denied
-//!             Preview        an attempt begins here
+//!                |           ^  \--> denied                       |
+//!             Preview        |                       EarlierAttempt (refused, done)
+//!                            +--- an approver allows it, nothing is done twice ---+
 //! ```
 //!
-//! The stages before an attempt only read. One record covers all returns from the start of the plan on:
-//! without a writable log nothing runs.
+//! The stages before an attempt only read, and nothing of them is repeated. Each attempt has a workspace
+//! and a record of its own; the record covers all returns: without a writable log nothing runs.
 
 use std::path::Path;
 use std::sync::Arc;
 
 use skills_discovery::SkillFiles;
+use skills_policy::{Answer, DecisionReason, Denial, EarlierAttempt, PermissionDecision};
 use skills_sandbox::{EventSender, SandboxError};
 
 use crate::artifacts::ExecutionArtifacts;
@@ -24,7 +26,7 @@ use crate::options::ExecutionOptions;
 use crate::plan::Planned;
 use crate::prepare::Ready;
 use crate::run_handle::RunEvents;
-use crate::run_record::RunRecord;
+use crate::run_record::{RunRecord, error_text};
 use crate::run_subject::HOST_COMMAND_NAME;
 use crate::run_use::RunUse;
 use crate::services::Services;
@@ -93,27 +95,121 @@ async fn run_planned(
     record.redactor = planned.redactor();
     let events = events.map(|events| events.of_run(planned.redactor()));
     let checked = Arc::new(Checked::new(planned).await?);
-    attempt(checked, events, record).await
+    let first = attempt(checked.clone(), None, events.clone(), record).await?;
+    match first {
+        Attempted::Ended(ended) => match *ended {
+            (artifacts, Some(earlier)) => {
+                repeat(&checked, artifacts, earlier, events, record).await
+            }
+            (artifacts, None) => Ok(artifacts),
+        },
+        Attempted::Denied(denial) => Ok(denied(&checked, denial)),
+        Attempted::Allowed { .. } | Attempted::Same => {
+            unreachable!("only further attempts end like this")
+        }
+    }
+}
+
+/// How an attempt ended.
+enum Attempted {
+    /// The program ended, with what a further attempt has to know.
+    Ended(Box<(ExecutionArtifacts, Option<EarlierAttempt>)>),
+    Denied(Denial),
+    /// It is allowed, and was not started: the earlier attempt has done what it would do again.
+    Allowed {
+        for_later_runs: bool,
+    },
+    /// Nothing more is allowed than before.
+    Same,
+}
+
+/// Makes further attempts while an approver allows what was refused, as often as the caller wants.
+async fn repeat(
+    checked: &Arc<Checked>,
+    mut artifacts: ExecutionArtifacts,
+    mut earlier: EarlierAttempt,
+    events: Option<EventSender>,
+    record: &mut RunRecord,
+) -> Result<ExecutionArtifacts, RuntimeError> {
+    let planned = checked.planned();
+    let services = planned.services();
+    for _ in 1..planned.options().attempts() {
+        if !services.can_ask(&planned.options().context) {
+            break;
+        }
+        artifacts = record.close_attempt(&services.config().recorder, artifacts)?;
+        let next = attempt(checked.clone(), Some(earlier), events.clone(), record).await;
+        let unstarted = match next {
+            Ok(Attempted::Ended(ended)) => match *ended {
+                (ended, Some(refused)) => {
+                    (artifacts, earlier) = (ended, refused);
+                    continue;
+                }
+                (ended, None) => return Ok(ended),
+            },
+            Ok(Attempted::Same) => {
+                record.discard();
+                return Ok(artifacts);
+            }
+            Ok(Attempted::Denied(denial)) => denial.to_string(),
+            Ok(Attempted::Allowed { for_later_runs }) => {
+                let note = "what was refused is allowed for later runs of this content";
+                artifacts
+                    .notes
+                    .extend(for_later_runs.then(|| note.to_owned()));
+                "not started again: the attempt before has effects".to_owned()
+            }
+            // The results of the attempt before are not lost.
+            Err(error) => {
+                let reason = record.redactor.redact_text(&error.message_with_sources());
+                artifacts
+                    .notes
+                    .push(format!("cannot run it again: {reason}"));
+                error_text(&error)
+            }
+        };
+        return record.close_unstarted(&unstarted, artifacts);
+    }
+    Ok(artifacts)
 }
 
 /// Authorizes and runs what was checked, and collects its results.
 async fn attempt(
     checked: Arc<Checked>,
+    earlier: Option<EarlierAttempt>,
     events: Option<EventSender>,
     record: &mut RunRecord,
-) -> Result<ExecutionArtifacts, RuntimeError> {
-    let (skill, mode) = {
-        let planned = checked.planned();
-        (planned.name().to_owned(), planned.mode().clone())
-    };
-    match Authorized::decide(checked, record).await? {
+) -> Result<Attempted, RuntimeError> {
+    let has_effects = earlier
+        .as_ref()
+        .is_some_and(|earlier| !earlier.done.is_none());
+    match Authorized::decide(checked, earlier.as_ref(), record).await? {
+        AttemptDecision::Granted(authorized) if has_effects => Ok(Attempted::Allowed {
+            for_later_runs: !authorized.grants().decisions().iter().any(is_allowed_once),
+        }),
         AttemptDecision::Granted(authorized) => {
             let ready = Ready::prepare(*authorized, events, record).await?;
             let finished = ready.run(record).await?;
-            Ok(finished.into_artifacts(&record.redactor))
+            let ended = finished.into_artifacts(&record.redactor);
+            Ok(Attempted::Ended(Box::new(ended)))
         }
-        AttemptDecision::Denied(denial) => Ok(ExecutionArtifacts::denied(skill, mode, denial)),
+        AttemptDecision::Denied(denial) => Ok(Attempted::Denied(denial)),
+        AttemptDecision::Same => Ok(Attempted::Same),
     }
+}
+
+/// Returns true if an approver allowed a permission for this run alone.
+fn is_allowed_once(decision: &PermissionDecision) -> bool {
+    let once = DecisionReason::ApproverResponded {
+        response: Answer::AllowOnce,
+        store_error: None,
+    };
+    *decision.reason() == once
+}
+
+fn denied(checked: &Checked, denial: Denial) -> ExecutionArtifacts {
+    let planned = checked.planned();
+    ExecutionArtifacts::denied(planned.name().to_owned(), planned.mode().clone(), denial)
 }
 
 /// Reads a skill of a source before a run is planned: a source can be a server, for which this thread
@@ -240,8 +336,11 @@ mod tests {
         for _ in 0..2 {
             let recorder = &services.config().recorder;
             let mut record = recorder.begin("one", &context).unwrap();
-            let result = attempt(checked.clone(), None, &mut record).await;
-            let artifacts = record.close(result).unwrap();
+            let attempted = attempt(checked.clone(), None, None, &mut record).await;
+            let Ok(Attempted::Ended(ended)) = attempted else {
+                panic!("nothing is refused")
+            };
+            let artifacts = record.close(Ok(ended.0)).unwrap();
             assert!(artifacts.exit_status.is_success());
         }
         let paths = sandbox.0.lock().unwrap();

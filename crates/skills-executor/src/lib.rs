@@ -32,6 +32,7 @@ mod host_command;
 mod input_protocol;
 mod job;
 mod missing_paths;
+mod next_attempt;
 mod optional_mounts;
 mod options;
 mod output_files;

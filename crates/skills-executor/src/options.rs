@@ -110,10 +110,18 @@ pub struct ExecutionOptions {
     pub env: BTreeMap<String, Secret>,
     /// Capabilities to drop although the skill requests them. Default: none.
     pub dropped_capabilities: Vec<Capability>,
+    /// How often the program is started at most, 1 to 3. A further attempt follows if the runtime stopped
+    /// something, the program failed, an approver allows it, and the attempt has
+    /// [done nothing](skills_policy::RunEffects) that would be done twice; with such effects the approver
+    /// is asked as well, for later runs. Default: 1, and no question after a refusal.
+    pub max_attempts: u32,
     /// Session, cancellation and approver of the run. Default: the session and the approver of the
     /// runtime, and no cancellation.
     pub context: CallContext,
 }
+
+/// How often a run starts its program at most, whatever its caller wants.
+const MAX_ATTEMPTS: u32 = 3;
 
 /// What a run starts: one program of the skill, or a command of the host.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -237,12 +245,18 @@ impl Default for ExecutionOptions {
             output_limit_bytes: None,
             env: BTreeMap::new(),
             dropped_capabilities: Vec::new(),
+            max_attempts: 1,
             context: CallContext::default(),
         }
     }
 }
 
 impl ExecutionOptions {
+    /// Returns how often the program is started at most.
+    pub(crate) fn attempts(&self) -> u32 {
+        self.max_attempts.clamp(1, MAX_ATTEMPTS)
+    }
+
     pub(crate) fn limits(&self) -> ResourceLimits {
         let mut limits = ResourceLimits::default();
         if let Some(timeout_ms) = self.timeout_ms.filter(|timeout_ms| *timeout_ms > 0) {

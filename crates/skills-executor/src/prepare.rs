@@ -11,7 +11,6 @@ use tokio::sync::OwnedSemaphorePermit;
 use crate::authorize::Authorized;
 use crate::cancellation::unless_cancelled;
 use crate::collect::Finished;
-use crate::content::check_content_unchanged;
 use crate::error::{Repr, RuntimeError};
 use crate::grant_checks::check_canonical;
 use crate::job::build_job;
@@ -63,11 +62,11 @@ impl Ready {
             .streams(streams.for_job(events.as_ref()));
         let user_home = services.config().user_home.as_deref();
         let job = user_home.into_iter().fold(job, Job::user_home);
-        let uncovered =
-            check_content_unchanged(&services, planned.subject(), authorized.content()).await?;
+        let checked = authorized.checked();
+        let uncovered = checked.verify_content(authorized.content()).await?;
         let readable_skills = authorized.checked().readable_skills();
         readable_skills.check_unchanged(&services).await?;
-        let job = uncovered.into_iter().fold(job, Job::hide);
+        let job = uncovered.iter().fold(job, Job::hide);
         // As late as possible: what others changed during the wait is not output of this program.
         authorized.snapshot_workspace();
         // Only size and hash, since a record contains no content.
@@ -109,7 +108,10 @@ impl Ready {
         record.record_connections(&output);
         drop(created);
         drop(permit);
-        Ok(Finished::new(authorized, output, notes, started))
+        let has_events = events.is_some();
+        Ok(Finished::new(
+            authorized, output, notes, started, has_events,
+        ))
     }
 }
 

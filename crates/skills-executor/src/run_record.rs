@@ -49,6 +49,10 @@ impl Recorder {
         self.sink.is_some()
     }
 
+    fn now(&self) -> String {
+        humantime::format_rfc3339_millis((self.clock)()).to_string()
+    }
+
     /// Starts a record.
     ///
     /// # Errors
@@ -62,9 +66,8 @@ impl Recorder {
             Some(sink) => {
                 // Checked before the run, since a run without a record must not start.
                 sink.check_writable().map_err(Repr::Audit)?;
-                let time = humantime::format_rfc3339_millis((self.clock)()).to_string();
                 // Valid for every return that comes before a decision.
-                let mut event = Event::new(time, truncate_text(skill), Disposition::Failed);
+                let mut event = Event::new(self.now(), truncate_text(skill), Disposition::Failed);
                 event.caller = caller(context);
                 Some(event)
             }
@@ -186,6 +189,60 @@ impl RunRecord {
         });
     }
 
+    /// Writes the record of an attempt that another one may follow, and begins the next record of the run.
+    ///
+    /// # Errors
+    /// Fails if the record cannot be written, with the artifacts attached to the error, or if a further
+    /// one could not be; then nothing may run again.
+    pub(crate) fn close_attempt(
+        &mut self,
+        recorder: &Recorder,
+        artifacts: ExecutionArtifacts,
+    ) -> Result<ExecutionArtifacts, RuntimeError> {
+        let next = self.event.as_ref().map(|event| {
+            let mut next = Event::new(recorder.now(), event.skill.clone(), Disposition::Failed);
+            next.caller = event.caller.clone();
+            next.program = event.program.clone();
+            next.attempt = Some(event.attempt.unwrap_or(1) + 1);
+            next.of = event.of.or(event.start);
+            next
+        });
+        let artifacts = self.write_artifacts(artifacts)?;
+        self.event = next;
+        self.started = Instant::now();
+        let writable = self
+            .sink
+            .as_ref()
+            .map_or(Ok(()), |sink| sink.check_writable());
+        match writable {
+            Ok(()) => Ok(artifacts),
+            Err(source) => {
+                self.discard();
+                Err(unrecorded(source, artifacts))
+            }
+        }
+    }
+
+    /// Writes that an attempt did not start, for this reason.
+    ///
+    /// # Errors
+    /// As [`close_attempt`](Self::close_attempt).
+    pub(crate) fn close_unstarted(
+        &mut self,
+        reason: &str,
+        artifacts: ExecutionArtifacts,
+    ) -> Result<ExecutionArtifacts, RuntimeError> {
+        match self.write(reason.to_owned()) {
+            Ok(()) => Ok(artifacts),
+            Err(source) => Err(unrecorded(source, artifacts)),
+        }
+    }
+
+    /// Drops the record: nothing was asked and nothing ran.
+    pub(crate) fn discard(&mut self) {
+        self.event = None;
+    }
+
     /// Writes the record.
     ///
     /// # Errors
@@ -196,31 +253,25 @@ impl RunRecord {
         result: Result<ExecutionArtifacts, RuntimeError>,
     ) -> Result<ExecutionArtifacts, RuntimeError> {
         self.run_use.close(&result);
-        let termination = match &result {
-            Ok(artifacts) => {
-                self.record_artifacts(artifacts);
-                termination_text(&artifacts.exit_status)
-            }
+        // Written before the result is returned, also if the run failed.
+        match result {
+            Ok(artifacts) => self.write_artifacts(artifacts),
             Err(error) => {
                 self.update(|event| event.disposition = Disposition::Failed);
-                format!(
-                    "error {}: {}",
-                    error.kind().code(),
-                    error.message_with_sources()
-                )
+                let _ = self.write(error_text(&error));
+                Err(error)
             }
-        };
-        // Written before the result is returned, also if the run failed.
-        let written = self.write(termination);
-        let artifacts = result?;
-        match written {
+        }
+    }
+
+    fn write_artifacts(
+        &mut self,
+        artifacts: ExecutionArtifacts,
+    ) -> Result<ExecutionArtifacts, RuntimeError> {
+        self.record_artifacts(&artifacts);
+        match self.write(termination_text(&artifacts.exit_status)) {
             Ok(()) => Ok(artifacts),
-            // The program has run. Its results must not be lost with the record.
-            Err(source) => Err(Repr::AuditAfterRun {
-                source,
-                artifacts: Box::new(artifacts),
-            }
-            .into()),
+            Err(source) => Err(unrecorded(source, artifacts)),
         }
     }
 
@@ -267,6 +318,19 @@ impl Drop for RunRecord {
         // The run was dropped, so there is no caller to report an error to.
         let _ = self.write("cancelled".to_owned());
     }
+}
+
+/// Returns the error of a run whose record cannot be written. The program has run; its results must not
+/// be lost with the record.
+fn unrecorded(source: AuditError, artifacts: ExecutionArtifacts) -> RuntimeError {
+    let artifacts = Box::new(artifacts);
+    Repr::AuditAfterRun { source, artifacts }.into()
+}
+
+/// Returns how an attempt ended that failed before its program ran.
+pub(crate) fn error_text(error: &RuntimeError) -> String {
+    let (code, message) = (error.kind().code(), error.message_with_sources());
+    format!("error {code}: {message}")
 }
 
 /// Returns the caller, if anything is known about it.

@@ -2,7 +2,6 @@
 
 use std::collections::BTreeSet;
 use std::error::Error;
-use std::future::Future;
 use std::path::PathBuf;
 use std::pin::Pin;
 
@@ -43,6 +42,38 @@ pub trait Approver: Send + Sync {
     /// then prepare nothing that takes an answer. Default: true.
     fn can_respond(&self) -> bool {
         true
+    }
+}
+
+/// Makes an approver of a function that waits for its answer, such as one that sends the question to the
+/// task with the user. `None` is no answer.
+///
+/// ```
+/// use skills_policy::{Answer, Approver, Question, approver_fn};
+///
+/// fn accepts_approver(_: &impl Approver) {}
+/// accepts_approver(&approver_fn(async |question: Question| {
+///     (question.subjects.len() == 1).then_some(Answer::AllowOnce)
+/// }));
+/// ```
+pub fn approver_fn<F, A>(ask: F) -> impl Approver
+where
+    F: Fn(Question) -> A + Send + Sync,
+    A: Future<Output = Option<Answer>> + Send + 'static,
+{
+    AsyncApprover(ask)
+}
+
+struct AsyncApprover<F>(F);
+
+impl<F, A> Approver for AsyncApprover<F>
+where
+    F: Fn(Question) -> A + Send + Sync,
+    A: Future<Output = Option<Answer>> + Send + 'static,
+{
+    fn ask<'a>(&'a self, question: &'a Question) -> AnswerFuture<'a> {
+        let answer = self.0(question.clone());
+        Box::pin(async move { Ok(answer.await) })
     }
 }
 

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::path::Path;
 
-use crate::request::{CALLER_NAME, ROLES};
+use crate::requester::{CALLER_NAME, ROLES};
 use crate::{Answer, Permission, RuleSource};
 
 /// Maximum permissions in one question; larger requests are denied. An approver does not

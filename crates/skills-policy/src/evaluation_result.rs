@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use crate::request::{NOT_DECLARED, RULES_NAME};
+use crate::requester::{NOT_DECLARED, RULES_NAME};
 use crate::{Decision, DecisionReason, HostPattern, Permission, PermissionDecision, RuleSource};
 
 /// The decisions by rules alone; some may still need approval.

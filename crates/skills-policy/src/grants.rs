@@ -10,8 +10,8 @@ use crate::path::without_final_slash;
 use crate::protected_paths::file_reader;
 use crate::request::innermost_protected;
 use crate::{
-    Capability, Decision, HostFilter, HostPattern, Permission, PermissionDecision, Request,
-    ResourceLimits,
+    Capability, Decision, EarlierAttempt, HostFilter, HostPattern, Permission, PermissionDecision,
+    Request, ResourceLimits, RunEffects,
 };
 
 /// What a run may do: the proof of authorization that a sandbox backend requires.
@@ -59,6 +59,31 @@ impl Grants {
             limits: ResourceLimits::default(),
             decisions: Vec::new(),
         }
+    }
+
+    /// Returns the attempt of a run with these grants, which was refused nothing and has done nothing yet.
+    /// `request` is the one that they were granted for.
+    pub fn attempt(&self, request: &Request) -> EarlierAttempt {
+        EarlierAttempt {
+            content: request.content(),
+            decisions: self.decisions.clone(),
+            limits: self.limits.clone(),
+            refused: Vec::new(),
+            raised: None,
+            done: RunEffects::default(),
+        }
+    }
+
+    /// Returns true if they grant nothing that an earlier attempt did not have.
+    #[must_use]
+    pub fn add_nothing_to(&self, earlier: &EarlierAttempt) -> bool {
+        let is_known = |decision: &PermissionDecision| {
+            let known = earlier.decisions.iter();
+            known
+                .filter(|known| known.decision == Decision::Allow)
+                .any(|known| known.permission.covers(&decision.permission))
+        };
+        self.limits == earlier.limits && self.decisions.iter().all(is_known)
     }
 
     /// Returns the grants for all allowed permissions, with the limits of the request below

@@ -84,7 +84,9 @@ mod permission_manager;
 mod policy;
 mod protected_paths;
 mod question;
+mod refused_permissions;
 mod request;
+mod requester;
 mod rule;
 mod rule_matching;
 mod rule_requests;
@@ -97,7 +99,9 @@ mod target;
 mod variable;
 
 pub use answer::Answer;
-pub use approval::{AnswerFuture, Approval, ApprovalStore, Approver, BoxError, NullApprovalStore};
+pub use approval::{
+    AnswerFuture, Approval, ApprovalStore, Approver, BoxError, NullApprovalStore, approver_fn,
+};
 pub use approval_mode::{ApprovalMode, NewContentPolicy};
 pub use authorization::{Authorization, Denial};
 pub use capability::Capability;

@@ -8,12 +8,13 @@ use std::sync::Arc;
 use std::task::Poll;
 
 use self::approvals::{
-    ApplicableApprovals, build_approval, build_session_approvals, content_status, matches_request,
-    risk_notes,
+    ApplicableApprovals, build_approval, build_session_approvals, content_status, coverage,
+    matches_request, risk_notes,
 };
 use crate::approval::NullApprovalStore;
 use crate::decision::MAX_PENDING;
 use crate::evaluation_result::RuleEvaluation;
+use crate::refused_permissions::{allow_again, ask_for_refused, raised_limit};
 use crate::session_approvals::{Epoch, SessionApprovals};
 use crate::{
     Answer, Approval, ApprovalMode, ApprovalStore, Approver, Authorization, BoxError,
@@ -203,7 +204,7 @@ impl PermissionManager {
         let mut evaluation = self.policy.evaluate(request);
         let earlier = request.earlier.as_ref();
         if let Some(earlier) = earlier {
-            earlier.ask_for_refused(&self.policy, request, &mut evaluation);
+            ask_for_refused(earlier, &self.policy, request, &mut evaluation);
         }
         if let Some(reason) = reason_not_to_ask(&evaluation) {
             evaluation.resolve_pending(Decision::Deny, &reason);
@@ -211,7 +212,7 @@ impl PermissionManager {
         }
         let approvals = self.load_approvals(request);
         // An earlier attempt ran this content, with an approval if it takes one.
-        let same = earlier.filter(|earlier| earlier.is_of(request));
+        let same = earlier.filter(|earlier| earlier.content == request.content());
         let requires_content_approval =
             same.is_none() && self.is_content_unapproved(request, &evaluation, &approvals);
         if purpose == Purpose::ApprovalInAdvance {
@@ -219,9 +220,9 @@ impl PermissionManager {
         }
         approvals.apply(request, &self.policy, &mut evaluation);
         if let Some(same) = same {
-            same.allow_again(&mut evaluation);
+            allow_again(same, &mut evaluation);
         }
-        let raised = earlier.and_then(|earlier| earlier.raised(&self.policy));
+        let raised = earlier.and_then(|earlier| raised_limit(earlier, &self.policy));
         if !requires_content_approval && !evaluation.is_pending() && raised.is_none() {
             return self.decided(request, evaluation);
         }
@@ -409,7 +410,7 @@ impl PermissionManager {
         let earlier = request.earlier.as_ref();
         Question {
             subjects: others.into_iter().flatten().chain(permissions).collect(),
-            covers: request.coverage(),
+            covers: coverage(request),
             done: earlier.map_or_else(RunEffects::default, |earlier| earlier.done.clone()),
             is_after_refusal: earlier.is_some(),
             name: request.name.clone(),

@@ -221,6 +221,16 @@ impl Question {
     }
 }
 
+impl RaisedLimit {
+    /// Sets the higher limit.
+    pub(crate) fn apply(self, limits: &mut ResourceLimits) {
+        match self {
+            Self::WallTime { to, .. } => limits.wall_time = to,
+            Self::Memory { to, .. } => limits.memory_bytes = to,
+        }
+    }
+}
+
 impl RunEffects {
     /// Returns true if a further attempt would do nothing twice.
     #[must_use]

@@ -10,8 +10,10 @@ use std::path::PathBuf;
 use self::allowed_tool::AllowedTool;
 pub(crate) use self::classify::innermost_protected;
 pub(crate) use self::requested_permission::{Basis, RequestedPermission};
+use crate::earlier_attempt::AttemptContent;
 use crate::package::normalize_package;
-use crate::{Capability, Coverage, EarlierAttempt, HostPattern, Permission, ResourceLimits};
+use crate::requester::{CALLER_NAME, HOOKS_NAME, REQUIREMENTS_NAME};
+use crate::{Capability, EarlierAttempt, HostPattern, Permission, ResourceLimits};
 
 /// Everything that a run asks for: permissions, limits, and what identifies the content.
 ///
@@ -78,27 +80,6 @@ pub enum VariableSource {
     /// From the caller; the skill does not declare the variable.
     Undeclared,
 }
-
-/// The requester of permissions that the caller of a run asks for.
-pub(crate) const CALLER_NAME: &str = "the caller";
-/// The requester of permissions of hooks.
-const HOOKS_NAME: &str = "its hooks";
-/// The requester of declared variables and programs.
-const REQUIREMENTS_NAME: &str = "its requirements";
-/// Why a caller does not get a permission that the skill does not declare.
-pub(crate) const NOT_DECLARED: &str = "the `allowed-tools` of the skill do not include it";
-/// The requester of permissions that rules or approvals allow without a request of the skill.
-pub(crate) const RULES_NAME: &str = "the policy";
-/// The requester of what an earlier attempt was refused.
-pub(crate) const REFUSED_NAME: &str = "its last attempt";
-/// Requesters that are not entries of `allowed-tools`.
-pub(crate) const ROLES: [&str; 5] = [
-    CALLER_NAME,
-    HOOKS_NAME,
-    REQUIREMENTS_NAME,
-    RULES_NAME,
-    REFUSED_NAME,
-];
 
 impl Request {
     /// Creates the smallest request: to read the skill directory, with the default
@@ -382,6 +363,12 @@ impl Request {
         self
     }
 
+    /// Returns true if it continues [after](Self::after) an attempt.
+    #[must_use]
+    pub fn is_further_attempt(&self) -> bool {
+        self.earlier.is_some()
+    }
+
     /// Returns the requested permissions without duplicates, in the order of [`Permission`].
     #[must_use]
     pub fn permissions(&self) -> Vec<Permission> {
@@ -419,16 +406,12 @@ impl Request {
         })
     }
 
-    /// Returns what an answer about this request covers.
-    pub(crate) fn coverage(&self) -> Coverage {
-        let is_command = self.ad_hoc_digest.is_some();
-        let named = self.copies.keys();
-        let named = named.filter(|directory| is_command && **directory != self.directory);
-        Coverage {
+    /// Returns what the run would run.
+    pub(crate) fn content(&self) -> AttemptContent {
+        AttemptContent {
+            directory: self.directory.clone(),
             digest: self.digest.clone(),
-            is_command,
-            is_command_alone: !self.is_skill_directory,
-            directories: named.cloned().collect(),
+            command_digest: self.ad_hoc_digest.clone(),
         }
     }
 

@@ -5,7 +5,8 @@ use std::path::Path;
 
 use crate::evaluation_result::RuleEvaluation;
 use crate::path::{is_comparable, is_program_name, paths_overlap};
-use crate::request::{Basis, CALLER_NAME, NOT_DECLARED, RULES_NAME, RequestedPermission};
+use crate::request::{Basis, RequestedPermission};
+use crate::requester::{CALLER_NAME, NOT_DECLARED, RULES_NAME};
 use crate::rule_requests::requested_by_rules;
 use crate::target::Kind;
 use crate::{

@@ -7,7 +7,8 @@
 //! One exception: a standing rule for all programs or hosts adds nothing to a skill that declares
 //! the ones it needs, unless the rule names a directory of skills.
 
-use crate::request::{Basis, RULES_NAME, RequestedPermission};
+use crate::request::{Basis, RequestedPermission};
+use crate::requester::RULES_NAME;
 use crate::target::Kind;
 use crate::{Capability, HostPattern, Permission, Request, Rule, RuleSource};
 

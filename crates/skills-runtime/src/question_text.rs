@@ -111,7 +111,8 @@ fn notes(question: &Question) -> Vec<String> {
     let covers = &question.covers;
     // All of them: the answer covers their content.
     let named = covers.directories.iter();
-    let named = named.map(|directory| format!("it reads {}", directory.display()));
+    let named =
+        named.map(|directory| format!("an answer covers the content of {}", directory.display()));
     // Two skills can have the same name.
     let is_skill = !covers.is_command_alone && !question.name.is_empty();
     let directory = is_skill.then(|| format!("in {}", question.directory.display()));

@@ -71,7 +71,8 @@ const CRATES: &[(&str, usize, &[&str])] = &[
     ("skills-audit", 1_800, &["skills-store"]),
     ("skills-ledger", 2_250, &["skills-store"]),
     ("skills-build", 2_280, &["skills-store"]),
-    ("skills-policy", 8_150, &["skills-clients"]),
+    // Questions as values, and what a further attempt of a run takes over.
+    ("skills-policy", 8_600, &["skills-clients"]),
     // Events of runs, and the grace of a cancellation.
     ("skills-sandbox", 2_850, &["skills-policy"]),
     (
@@ -170,7 +171,8 @@ const CRATES: &[(&str, usize, &[&str])] = &[
     (
         // Causes of failures that had no words, and the remedies, which tools and the command had.
         "skills-executor",
-        11_850,
+        // Further attempts: what one was refused, and what it has done.
+        12_200,
         &[
             "skills-audit",
             "skills-deps",

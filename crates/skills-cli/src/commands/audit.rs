@@ -157,6 +157,7 @@ fn render_row(record: &Line) -> String {
                 skill,
                 program,
                 termination,
+                attempt,
                 ..
             } = event.as_ref();
             let program = program.as_deref().unwrap_or_default();
@@ -168,8 +169,9 @@ fn render_row(record: &Line) -> String {
                 0 => String::new(),
                 refused => format!(", {refused} refused"),
             };
+            let attempt = attempt.map_or_else(String::new, |number| format!(", attempt {number}"));
             format!(
-                "{sequence:>6}  {time}  {decision:<7}  {skill}  {program}  {termination}{refused}"
+                "{sequence:>6}  {time}  {decision:<7}  {skill}  {program}  {termination}{refused}{attempt}"
             )
         }
         Line::Malformed { line } => {

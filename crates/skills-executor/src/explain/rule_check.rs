@@ -125,16 +125,20 @@ impl RuleCheck<'_> {
     /// Returns true if a rule of the user, in the syntax of rules, would change what a run may do: it is
     /// not granted yet, and no other rule decides against it.
     pub(super) fn is_allowable(&self, rule: &str) -> bool {
-        let expanded = match rule.split_once(":~/") {
-            Some((access, below)) => self
-                .user_home
-                .map(|home| format!("{access}:{}", home.join(below).display())),
-            None => Some(rule.to_owned()),
-        };
-        let target = expanded.and_then(|rule| rule.parse::<Target>().ok());
-        target.is_some_and(|target| {
+        self.target(rule).is_some_and(|target| {
             !self.is_granted(&target) && self.policy.obstacle(self.request, &target).is_none()
         })
+    }
+
+    /// Returns the target of a rule, in which `~` stands for the home directory.
+    pub(crate) fn target(&self, rule: &str) -> Option<Target> {
+        let expanded = match rule.split_once(":~/") {
+            Some((access, below)) => {
+                format!("{access}:{}", self.user_home?.join(below).display())
+            }
+            None => rule.to_owned(),
+        };
+        expanded.parse().ok()
     }
 
     fn is_granted(&self, target: &Target) -> bool {

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use super::PendingQuestion;
 use crate::evaluation_result::RuleEvaluation;
 use crate::{
-    Answer, Approval, ContentStatus, Decision, DecisionReason, HostPattern, Permission,
+    Answer, Approval, ContentStatus, Coverage, Decision, DecisionReason, HostPattern, Permission,
     PermissionDecision, Policy, Request,
 };
 
@@ -168,6 +168,19 @@ pub(super) fn build_session_approvals(
         .into_iter()
         .chain(of_all_programs)
         .collect()
+}
+
+/// Returns what an answer about a request covers.
+pub(super) fn coverage(request: &Request) -> Coverage {
+    let is_command = request.ad_hoc_digest.is_some();
+    let copied = request.copies.keys();
+    let copied = copied.filter(|directory| is_command && **directory != request.directory);
+    Coverage {
+        digest: request.digest.clone(),
+        is_command,
+        is_command_alone: !request.is_skill_directory,
+        directories: copied.cloned().collect(),
+    }
 }
 
 /// Returns true if an approval is for exactly the content of a request.

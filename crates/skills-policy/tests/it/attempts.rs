@@ -25,7 +25,7 @@ fn granted(authorization: Authorization) -> Grants {
 /// An attempt of `request` that was refused these targets.
 fn refused(manager: &PermissionManager, request: &Request, targets: &[&str]) -> EarlierAttempt {
     let grants = granted(block_on(manager.authorize(request, None)));
-    let mut earlier = EarlierAttempt::new(request, &grants);
+    let mut earlier = grants.attempt(request);
     let targets = targets.iter();
     earlier.refused = targets
         .map(|target| target.parse::<Target>().unwrap())
@@ -91,7 +91,7 @@ fn an_answer_holds_for_further_attempts_on_the_same_content() {
         "`git` is not asked again"
     );
     let grants = granted(block_on(manager.authorize(&second, None)));
-    let mut earlier = EarlierAttempt::new(&second, &grants);
+    let mut earlier = grants.attempt(&second);
     earlier.refused = vec!["spawn:tar".parse().unwrap()];
     let third = first.clone().after(earlier.clone());
     assert_eq!(

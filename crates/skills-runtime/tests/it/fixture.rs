@@ -11,7 +11,7 @@ use skills_runtime::{
     Approver, Builder, CancellationToken, CapturedOutput, EnforcementReport, ExecutionOptions,
     Refusals, Root, RunTarget, Sandbox, Scope, Secret, SkillRuntime, Termination, Workspace,
 };
-use skills_sandbox::{HostConnections, Job, RunFuture, RunOutput};
+use skills_sandbox::{HostConnections, Job, ProgramStreams, RunFuture, RunOutput};
 use skills_test_support::SkillTree;
 
 pub(crate) struct Fixture {
@@ -135,7 +135,9 @@ impl Sandbox for Recorder {
     }
 
     fn run(&self, job: Job) -> RunFuture<'_> {
-        self.jobs.lock().unwrap().push(job);
+        // Streams of a run that ended stay open otherwise.
+        let kept = job.streams(ProgramStreams::default());
+        self.jobs.lock().unwrap().push(kept);
         let mut stdout = CapturedOutput::default();
         stdout.push(&self.stdout.lock().unwrap(), 1_000);
         let mut stderr = CapturedOutput::default();

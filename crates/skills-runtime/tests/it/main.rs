@@ -6,6 +6,7 @@
 )]
 
 mod approve;
+mod attempts;
 mod audit;
 mod command;
 #[cfg(unix)]

@@ -189,7 +189,7 @@ fn a_question_after_a_refusal_says_what_was_done() {
     let Authorization::Granted(grants) = manager.preview(&first) else {
         panic!("it asks for nothing")
     };
-    let mut earlier = EarlierAttempt::new(&first, &grants);
+    let mut earlier = grants.attempt(&first);
     earlier.refused = vec!["spawn:pdftotext".parse().unwrap()];
     let (from, to) = (256 << 20, 1 << 30);
     earlier.raised = Some(RaisedLimit::Memory { from, to });

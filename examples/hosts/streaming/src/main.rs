@@ -5,23 +5,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use skills_runtime::discovery::{MemorySkill, MemorySource, SourceRoot, TreePath};
-use skills_runtime::policy::{AnswerFuture, Question};
-use skills_runtime::{
-    Answer, Approver, ExecutionOptions, RunEvent, Scope, SkillRuntime, format_question,
-};
+use skills_runtime::policy::{Question, approver_fn};
+use skills_runtime::{Answer, ExecutionOptions, RunEvent, Scope, SkillRuntime, format_question};
 use tokio::sync::{mpsc, oneshot};
-
-/// Sends each question to the task that has the user.
-struct Asker(mpsc::UnboundedSender<(String, oneshot::Sender<Answer>)>);
-
-impl Approver for Asker {
-    fn ask<'a>(&'a self, request: &'a Question) -> AnswerFuture<'a> {
-        let (answer, answered) = oneshot::channel();
-        // Without an answer the request is denied.
-        let _ = self.0.send((format_question(request), answer));
-        Box::pin(async move { Ok(answered.await.ok()) })
-    }
-}
 
 #[tokio::main(flavor = "current_thread")]
 async fn main() -> Result<(), Box<dyn std::error::Error>> {
@@ -31,10 +17,16 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
         .file(TreePath::new("SKILL.md")?, document)
         .file(TreePath::new("scripts/tick.sh")?, script);
     let source = Arc::new(MemorySource::new("app", [clock]));
+    // Sends each question to the task that has the user; without an answer it is denied.
     let (asker, mut questions) = mpsc::unbounded_channel();
+    let approver = approver_fn(move |question: Question| {
+        let (answer, answered) = oneshot::channel::<Answer>();
+        let _ = asker.send((format_question(&question), answer));
+        async { answered.await.ok() }
+    });
     let root = SourceRoot::new(source, Scope::System, "/tmp");
     let builder = SkillRuntime::builder().source(root);
-    let runtime = builder.approver(Arc::new(Asker(asker))).build();
+    let runtime = builder.approver(Arc::new(approver)).build();
     let mut run = runtime
         .executor()
         .start("clock", ExecutionOptions::default());

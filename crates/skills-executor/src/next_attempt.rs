@@ -1,0 +1,105 @@
+//! What an attempt leaves for a further one: what it was refused, and what it has done.
+
+use skills_policy::{
+    Access, EarlierAttempt, FileGrant, Policy, RaisedLimit, ResourceLimits, RunEffects, Target,
+};
+use skills_sandbox::{RunOutput, Termination};
+
+use crate::authorize::Authorized;
+use crate::explain::{Cause, EndedRun, FactKind, RunExplanation};
+use crate::options::Workspace;
+use crate::output_files::OutputFiles;
+
+/// By how much a limit is raised that was not enough.
+const MEMORY_FACTOR: u64 = 4;
+const TIME_FACTOR: u32 = 10;
+
+/// Returns what a failed attempt was refused, as far as the runtime itself observed it, and what it has
+/// done. `None` after a success, and if a further attempt would be the same.
+pub(crate) fn earlier_attempt(
+    run: &Authorized,
+    ended: &EndedRun<'_>,
+    explanation: &RunExplanation,
+    done: RunEffects,
+) -> Option<EarlierAttempt> {
+    let policy = run.planned().services().permissions().policy();
+    if ended.output.termination.is_success() {
+        return None;
+    }
+    let mut earlier = run.grants().attempt(&run.request_for_content());
+    earlier.refused = refused(ended, explanation);
+    earlier.raised = raised(ended.output, explanation, run.grants().limits(), policy);
+    earlier.done = done;
+    (!earlier.refused.is_empty() || earlier.raised.is_some()).then_some(earlier)
+}
+
+/// Returns the rules that would have allowed what was refused, without those that no message suggests.
+fn refused(ended: &EndedRun<'_>, explanation: &RunExplanation) -> Vec<Target> {
+    let facts = explanation.facts.iter();
+    let observed = facts.filter(|fact| fact.is_relevant && fact.observer.is_observed());
+    let rules = observed.filter_map(|fact| match &fact.kind {
+        FactKind::Refused(refused) => refused.rule(),
+        _ => None,
+    });
+    rules.filter_map(|rule| ended.rules.target(rule)).collect()
+}
+
+/// Returns the limit that the program reached, with a higher value within the ceiling.
+fn raised(
+    output: &RunOutput,
+    explanation: &RunExplanation,
+    limits: &ResourceLimits,
+    policy: &Policy,
+) -> Option<RaisedLimit> {
+    let ceiling = policy.ceiling();
+    if matches!(output.termination, Termination::TimedOut { .. }) {
+        let from = limits.wall_time;
+        let to = (from.saturating_mul(TIME_FACTOR)).min(ceiling.wall_time);
+        return (from < to).then_some(RaisedLimit::WallTime { from, to });
+    }
+    let is_observed = matches!(
+        explanation.cause,
+        Some(Cause::OutOfMemory {
+            is_only_reported: false,
+            ..
+        })
+    );
+    let from = limits.memory_bytes;
+    let to = (from.saturating_mul(MEMORY_FACTOR)).min(ceiling.memory_bytes);
+    (is_observed && from < to).then_some(RaisedLimit::Memory { from, to })
+}
+
+/// Returns what an attempt has done that a further one would do again. What is not known counts as done.
+pub(crate) fn effects(
+    run: &Authorized,
+    output: &RunOutput,
+    files: &OutputFiles,
+    is_given: bool,
+) -> RunEffects {
+    let options = run.planned().options();
+    let mut done = RunEffects::default();
+    let is_kept = !matches!(options.workspace, Workspace::Private(_));
+    if is_kept {
+        done.changed_files = usize::try_from(files.found).unwrap_or(usize::MAX);
+    }
+    // Files elsewhere are not compared.
+    let is_compared = |file: &FileGrant| {
+        run.workspace()
+            .is_some_and(|own| file.path().starts_with(own))
+    };
+    let mut written = run.grants().files().iter();
+    done.may_have_written = (is_kept && files.is_truncated)
+        || written.any(|file| file.access() == Access::ReadWrite && !is_compared(file));
+    done.hosts = output
+        .connections
+        .iter()
+        .map(|host| host.host.clone())
+        .collect();
+    if output.connections_omitted > 0 {
+        done.hosts.push("other hosts".to_owned());
+    }
+    let bytes = output.stdout.total_bytes() + output.stderr.total_bytes();
+    done.has_given_output = is_given && bytes > 0;
+    done.has_taken_input = options.input_stream.is_some();
+    done
+}

@@ -1,0 +1,22 @@
+//! Who requests a permission, by name.
+
+/// The requester of permissions that the caller of a run asks for.
+pub(crate) const CALLER_NAME: &str = "the caller";
+/// The requester of permissions of hooks.
+pub(crate) const HOOKS_NAME: &str = "its hooks";
+/// The requester of declared variables and programs.
+pub(crate) const REQUIREMENTS_NAME: &str = "its requirements";
+/// Why a caller does not get a permission that the skill does not declare.
+pub(crate) const NOT_DECLARED: &str = "the `allowed-tools` of the skill do not include it";
+/// The requester of permissions that rules or approvals allow without a request of the skill.
+pub(crate) const RULES_NAME: &str = "the policy";
+/// The requester of what an earlier attempt was refused.
+pub(crate) const REFUSED_NAME: &str = "its last attempt";
+/// Requesters that are not entries of `allowed-tools`.
+pub(crate) const ROLES: [&str; 5] = [
+    CALLER_NAME,
+    HOOKS_NAME,
+    REQUIREMENTS_NAME,
+    RULES_NAME,
+    REFUSED_NAME,
+];
