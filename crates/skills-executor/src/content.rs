@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use skills_discovery::DigestedContent;
-use skills_library::LibraryError;
+use skills_library::{LibraryError, read_requirements};
 use skills_manifest::MAX_FILE_BYTES;
 use skills_sandbox::SandboxError;
 
@@ -13,28 +13,34 @@ use crate::run_subject::{RunSubject, SkillSubject};
 use crate::services::Services;
 use crate::skill_copies::{CopyDirectories, SkillCopy};
 
-/// Rejects content whose `SKILL.md` differs from the one that the request was built from.
-fn check_manifest_unchanged(
+/// Rejects a skill whose frontmatter or requirements differ from those that the request was built from.
+fn check_request_unchanged(
     services: &Services,
     subject: &RunSubject,
-    content: Option<&SkillCopy>,
+    skill: &SkillSubject,
+    copy: Option<&SkillCopy>,
 ) -> Result<(), RuntimeError> {
-    let (Some(skill), Some(copy)) = (subject.skill(), content.and_then(SkillCopy::files)) else {
-        return Ok(());
-    };
-    let text = copy.and_then(|copy| copy.read(skill.files.file_name(), MAX_FILE_BYTES));
+    let of_copy = copy.and_then(SkillCopy::files).and_then(|copy| {
+        let text = copy.and_then(|copy| copy.read(skill.files.file_name(), MAX_FILE_BYTES));
+        text.ok()
+    });
     // A `SKILL.md` outside the skill directory is not part of the copy.
-    let text = text
-        .or_else(|_| skill.files.read_skill_file())
-        .map_err(|source| LibraryError::file_access(skill.entry.location(), source))?;
+    let text = of_copy.map_or_else(|| skill.files.read_skill_file(), Ok);
+    let text = text.map_err(|source| LibraryError::file_access(skill.entry.location(), source))?;
     match skill.files.parse(&text) {
-        Ok(document) if *document.manifest() == skill.manifest => Ok(()),
+        Ok(document)
+            if *document.manifest() == skill.manifest
+                && read_requirements(&skill.manifest, &skill.files) == skill.requirements =>
+        {
+            Ok(())
+        }
         _ => Err(content_changed(services, subject)),
     }
 }
 
-/// Rejects a skill that changed since it was authorized. The authorized copy would run in any
-/// case; an error is better than to run an outdated version silently.
+/// Rejects a skill that changed since it was authorized, or whose request changed since it was planned
+/// if the authorization did not depend on the content. The authorized copy would run in any case; an
+/// error is better than to run an outdated version silently.
 ///
 /// Returns the directories that the authorization does not cover, which the run must not see. The
 /// copy does not contain them, but another grant, such as that of a project around the skill, can
@@ -45,7 +51,11 @@ pub(crate) async fn check_content_unchanged(
     content: Option<&SkillCopy>,
 ) -> Result<Vec<PathBuf>, RuntimeError> {
     // The digest of a command covers no files.
-    let (Some(content), Some(skill)) = (content, subject.skill()) else {
+    let Some(skill) = subject.skill() else {
+        return Ok(Vec::new());
+    };
+    let Some(content) = content else {
+        check_request_unchanged(services, subject, skill, None)?;
         return Ok(Vec::new());
     };
     match digested_content(services, skill).await? {
@@ -91,7 +101,9 @@ pub(crate) async fn copy_content(
         .map_err(|error| SandboxError::setup("copying the skill", error))??;
     check_locked_content(subject, copied.as_deref())?;
     // Before an approver is asked, who must see a request that belongs to this content.
-    check_manifest_unchanged(services, subject, copied.as_deref())?;
+    if let Some(copy) = &copied {
+        check_request_unchanged(services, subject, skill, Some(copy))?;
+    }
     Ok(copied)
 }
 
