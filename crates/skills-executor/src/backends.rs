@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use skills_library::{Finders, ProgramSearch, find_interpreter};
+use skills_library::{Finders, ProgramSearch, find_interpreter, with_interpreters};
 use skills_policy::SandboxChoice;
 use skills_sandbox::{EnforcementReport, Sandbox, SandboxError, ScriptType};
 
@@ -66,10 +66,17 @@ impl Backends {
         }
     }
 
-    /// Returns the interpreter that the built-in backend uses for scripts of a type of this skill.
-    pub(crate) fn interpreter(&self, skill: &str, script_type: ScriptType) -> Option<PathBuf> {
+    /// Returns the interpreter that the built-in backend uses for scripts of a type of this skill, if
+    /// these are chosen.
+    pub(crate) fn interpreter(
+        &self,
+        skill: &str,
+        script_type: ScriptType,
+        chosen: &BTreeMap<ScriptType, PathBuf>,
+    ) -> Option<PathBuf> {
         self.native.as_ref()?;
-        find_interpreter(self.finders.for_skill(skill), script_type)
+        let finder = with_interpreters(self.finders.for_skill(skill), chosen);
+        find_interpreter(&finder, script_type)
     }
 
     /// Probes the backends for scripts, for WebAssembly and, if there is one, for containers, and returns

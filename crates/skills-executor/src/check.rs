@@ -58,7 +58,7 @@ impl Checked {
         let request = command_digest
             .clone()
             .into_iter()
-            .fold(planned.request().clone(), Request::ad_hoc);
+            .fold(planned.request(), Request::ad_hoc);
         let digest = if readable_skills.is_empty() && planned.options().optional_mounts.is_empty() {
             None
         } else {
@@ -264,12 +264,12 @@ pub(crate) fn required_programs(plan: &Planned) -> Vec<String> {
     let Some(script_type) = plan.mode().script_type() else {
         return Vec::new();
     };
-    let finder = plan.services().library().finder(plan.name());
+    let finder = plan.services().finder(plan.name());
     let interpreters = script_type.program_names();
     let required = skill.requirements.programs.iter();
     required
         .flat_map(|program| &program.any_of)
-        .filter(|name| !interpreters.contains(&name.as_str()) && is_startable(finder, name))
+        .filter(|name| !interpreters.contains(&name.as_str()) && is_startable(&finder, name))
         .cloned()
         .collect()
 }

@@ -8,7 +8,9 @@
 //! ```
 //!
 //! The stages before an attempt only read, and nothing of them is repeated. Each attempt has a workspace
-//! and a record of its own; the record covers all returns: without a writable log nothing runs.
+//! and a record of its own; the record covers all returns: without a writable log nothing runs. The record of
+//! a run that a caller planned before begins when it is started, since a plan runs nothing; a plan that
+//! fails has one of its own.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -45,14 +47,37 @@ pub(crate) async fn run_skill(
         // Kept until the plan has opened them, too.
         let _read = read_from_source(services, name).await?;
         let planned = Planned::of_skill(services, name, options, hook)?;
-        // The exit code of a hook is an answer.
-        if hook.is_none() {
-            record.run_use = begin_use(&planned);
-        }
-        record.set_program(hook.unwrap_or_else(|| planned.mode().program()));
-        run_planned(planned, events, &mut record).await
+        run_recorded(planned, events, &mut record).await
     };
     let result = result.await;
+    record.close(result)
+}
+
+/// Plans a run of a program of a skill that the caller starts later.
+pub(crate) fn plan_skill(
+    services: &Services,
+    name: &str,
+    options: ExecutionOptions,
+) -> Result<Planned, RuntimeError> {
+    let context = options.context.clone();
+    let options = options.resolve_paths();
+    let planned = options.and_then(|options| Planned::of_skill(services, name, options, None));
+    planned.map_err(
+        |error| match services.config().recorder.begin(name, &context) {
+            Ok(mut record) => record.fail(error),
+            Err(unrecorded) => unrecorded,
+        },
+    )
+}
+
+/// Runs what was planned before.
+pub(crate) async fn run_planned(
+    planned: Planned,
+    events: Option<RunEvents>,
+) -> Result<ExecutionArtifacts, RuntimeError> {
+    let recorder = &planned.services().config().recorder;
+    let mut record = recorder.begin(planned.name(), &planned.options().context)?;
+    let result = run_recorded(planned, events, &mut record).await;
     record.close(result)
 }
 
@@ -77,18 +102,22 @@ pub(crate) async fn run_command(
             })?;
         let options = options.resolve_paths()?;
         let planned = Planned::of_command(services, &directory, command, options)?;
-        record.set_program(planned.mode().program());
-        run_planned(planned, None, &mut record).await
+        run_recorded(planned, None, &mut record).await
     };
     let result = result.await;
     record.close(result)
 }
 
-async fn run_planned(
+async fn run_recorded(
     planned: Planned,
     events: Option<RunEvents>,
     record: &mut RunRecord,
 ) -> Result<ExecutionArtifacts, RuntimeError> {
+    // The exit code of a hook is an answer.
+    if planned.hook().is_none() {
+        record.run_use = begin_use(&planned);
+    }
+    record.set_program(planned.hook().unwrap_or_else(|| planned.mode().program()));
     let manifest = planned.skill().map(|skill| &skill.manifest);
     record.set_skill(planned.name(), None, manifest);
     // From here on the record is redacted, whether the run is denied, fails or succeeds.

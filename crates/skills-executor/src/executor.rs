@@ -17,6 +17,7 @@ use crate::options::ExecutionOptions;
 #[cfg(all(feature = "packages", unix))]
 use crate::package_plans::{self, PackagePlan, PackageStatus};
 use crate::plan::Planned;
+use crate::planned_run::PlannedRun;
 use crate::precompile;
 use crate::preview::{PlannedContent, Preview};
 use crate::run_handle::RunHandle;
@@ -40,6 +41,10 @@ impl Executor {
         Self {
             services: Services::new(library, permissions, config),
         }
+    }
+
+    pub(crate) fn from_services(services: Services) -> Self {
+        Self { services }
     }
 
     /// Returns an executor with another policy that shares everything else.
@@ -125,6 +130,21 @@ impl Executor {
     /// ```
     pub fn start(&self, name: impl Into<String>, options: ExecutionOptions) -> RunHandle {
         RunHandle::start(self.services.clone(), name.into(), options)
+    }
+
+    /// Plans a run of a skill's program, which the caller [executes](PlannedRun::execute),
+    /// [starts](PlannedRun::start) or drops. Reads the current files of the skill, asks no approver and
+    /// runs nothing. Synchronous: a skill of a server is waited for, unless it was
+    /// [read](Library::read_from_source) before.
+    ///
+    /// A plan leaves no audit record; an error does, as an attempt to run something. A caller that does
+    /// not mean to run anything calls [`preview`](Self::preview), which leaves none.
+    ///
+    /// # Errors
+    /// Same as [`execute`](Self::execute) for errors before authorization, except that missing
+    /// requirements are an error of the run.
+    pub fn plan(&self, name: &str, options: ExecutionOptions) -> Result<PlannedRun, RuntimeError> {
+        drive::plan_skill(&self.services, name, options).map(PlannedRun::new)
     }
 
     /// Runs a host command on a directory, without a skill. The
@@ -228,7 +248,8 @@ impl Executor {
     /// Same as [`execute`](Self::execute) for errors before authorization, except that
     /// missing requirements are not an error.
     pub fn preview(&self, name: &str, options: &ExecutionOptions) -> Result<Preview, RuntimeError> {
-        Ok(self.planned_content(name, options, None)?.preview())
+        let planned = self.planned(name, options, None)?;
+        Ok(PlannedContent::new(&planned).preview())
     }
 
     /// Stores a permanent approval for exactly the request of a [`Preview`] that was shown. Stores
@@ -243,7 +264,8 @@ impl Executor {
         options: &ExecutionOptions,
         shown: &Question,
     ) -> Result<Authorization, RuntimeError> {
-        self.planned_content(name, options, None)?.approve(shown)
+        let planned = self.planned(name, options, None)?;
+        PlannedContent::new(&planned).approve(shown)
     }
 
     /// Compiles the WebAssembly of a skill, so that its first run does not have to. Does nothing
@@ -431,7 +453,8 @@ impl Executor {
         options: &ExecutionOptions,
         hook: &str,
     ) -> Result<Preview, RuntimeError> {
-        Ok(self.planned_content(name, options, Some(hook))?.preview())
+        let planned = self.planned(name, options, Some(hook))?;
+        Ok(PlannedContent::new(&planned).preview())
     }
 
     /// Stores a permanent approval for a run of a hook with this title; see
@@ -447,19 +470,18 @@ impl Executor {
         hook: &str,
         shown: &Question,
     ) -> Result<Authorization, RuntimeError> {
-        self.planned_content(name, options, Some(hook))?
-            .approve(shown)
+        let planned = self.planned(name, options, Some(hook))?;
+        PlannedContent::new(&planned).approve(shown)
     }
 
-    fn planned_content(
+    fn planned(
         &self,
         name: &str,
         options: &ExecutionOptions,
         hook: Option<&str>,
-    ) -> Result<PlannedContent, RuntimeError> {
+    ) -> Result<Planned, RuntimeError> {
         let options = options.clone().resolve_paths()?;
-        let planned = Planned::of_skill(&self.services, name, options, hook)?;
-        Ok(PlannedContent::new(planned))
+        Planned::of_skill(&self.services, name, options, hook)
     }
 
     /// Records a hook that was rejected before its run was planned. Returns the error if the record
@@ -478,6 +500,6 @@ impl Executor {
             Err(error) => return Some(error),
         };
         record.set_program(program);
-        record.close(Err(Repr::Hook { reason }.into())).err()
+        Some(record.fail(Repr::Hook { reason }.into()))
     }
 }

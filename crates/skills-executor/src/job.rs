@@ -41,6 +41,11 @@ pub(crate) fn build_job(run: &Authorized, stdin: Bytes) -> Result<Job, RuntimeEr
         job = job.secret_env(name, value.expose_secret())?;
     }
     let job = job.stdin(stdin);
+    // An image has interpreters of its own.
+    let interpreters = planned.services().interpreters().iter();
+    let job = interpreters
+        .filter(|_| planned.uses_programs_of_host())
+        .fold(job, |job, (kind, path)| job.interpreter(*kind, path));
     // WebAssembly has no working directory; its paths start at the preopened directories.
     let job = match planned.mode() {
         ExecutionMode::Wasm { .. } => job,

@@ -3,7 +3,7 @@
 //! ```text
 //! options --> Planned --> Checked --> Authorized --> Ready --> Finished --> ExecutionArtifacts
 //!                |                                    |
-//!             Preview                              RunEvent, as it comes
+//!       PlannedRun, Preview                        RunEvent, as it comes
 //! ```
 //!
 //! Each stage consumes the one before and never changes. An [`Executor`] plans a run from the current
@@ -44,6 +44,7 @@ mod packages;
 #[path = "no_packages.rs"]
 mod packages;
 mod plan;
+mod planned_run;
 mod precompile;
 mod prepare;
 mod preview;
@@ -83,6 +84,7 @@ pub use output_files::{OutputFile, OutputFiles};
 pub use package_plans::{PackagePlan, PackageStatus};
 #[cfg(all(feature = "packages", unix))]
 pub use packages::PackageConfig;
+pub use planned_run::PlannedRun;
 pub use precompile::{Precompile, spawn_precompile};
 pub use preview::Preview;
 pub use program_detection::detect_execution_mode;

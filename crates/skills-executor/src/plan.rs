@@ -10,7 +10,7 @@ use skills_manifest::RequiredPackage;
 use skills_manifest::Requirements;
 use skills_policy::{Request, SandboxChoice, Secret};
 use skills_prompt::{InstalledServers, MissingRequirements};
-use skills_sandbox::{SandboxError, ScriptType};
+use skills_sandbox::{CancellationToken, SandboxError, ScriptType};
 
 use crate::error::RuntimeError;
 use crate::execution_mode::ExecutionMode;
@@ -46,6 +46,8 @@ pub(crate) struct Planned {
     variables: Vec<(String, Secret)>,
     /// The digest of the command of the caller, if it runs one.
     command_digest: Option<String>,
+    /// The title of the hook that runs, as approvals name it.
+    hook: Option<String>,
 }
 
 impl Planned {
@@ -80,8 +82,6 @@ impl Planned {
         });
         let request = with_variables(request, &variables);
         let request = hook.into_iter().fold(request, Request::hook);
-        let workspace = known_workspace(&options.workspace);
-        let request = with_environment(services, name, workspace, request);
         Ok(Self {
             services: services.clone(),
             image: image_of_run(services, name, &mode, &options),
@@ -90,9 +90,10 @@ impl Planned {
             has_protocol_input: has_protocol_input(&options),
             stdin: take_stdin(&mut options),
             options,
-            request: with_read_only_paths(services, request),
+            request,
             variables: without_sources(variables),
             command_digest,
+            hook: hook.map(str::to_owned),
         })
     }
 
@@ -127,9 +128,10 @@ impl Planned {
             has_protocol_input: has_protocol_input(&options),
             stdin: take_stdin(&mut options),
             options,
-            request: with_read_only_paths(services, request),
+            request,
             variables: without_sources(variables),
             command_digest: Some(digest),
+            hook: None,
         })
     }
 
@@ -174,10 +176,15 @@ impl Planned {
         self.has_protocol_input
     }
 
-    /// Returns the request, without what depends on the state of the host. A private workspace, which
-    /// each attempt creates, has the path that programs know.
-    pub(crate) fn request(&self) -> &Request {
-        &self.request
+    /// Returns the request with the paths that are protected on this host now: time can have passed
+    /// since the plan. A private workspace, which each attempt creates, has the path that programs know.
+    pub(crate) fn request(&self) -> Request {
+        let mut request = self.request.clone();
+        if self.skill().is_some() {
+            let workspace = known_workspace(&self.options.workspace);
+            request = with_environment(&self.services, self.name(), workspace, request);
+        }
+        with_read_only_paths(&self.services, request)
     }
 
     pub(crate) fn variables(&self) -> &[(String, Secret)] {
@@ -189,6 +196,25 @@ impl Planned {
         self.command_digest.as_deref()
     }
 
+    /// Returns the title of the hook that runs, as approvals name it; `None` for other runs.
+    pub(crate) fn hook(&self) -> Option<&str> {
+        self.hook.as_deref()
+    }
+
+    /// Runs scripts of a type with the interpreter at this absolute path.
+    pub(crate) fn with_interpreter(mut self, script_type: ScriptType, path: PathBuf) -> Self {
+        self.services = self.services.with_interpreter(script_type, path);
+        self
+    }
+
+    /// Replaces the cancellation of the run, and returns the one that it had.
+    pub(crate) fn replace_cancellation(
+        &mut self,
+        cancellation: CancellationToken,
+    ) -> Option<CancellationToken> {
+        self.options.context.cancellation.replace(cancellation)
+    }
+
     /// Returns true if the program runs with the programs and paths of this host. False in a
     /// container, also if there is no backend for it, so that the run fails with that reason.
     pub(crate) fn uses_programs_of_host(&self) -> bool {
@@ -197,9 +223,8 @@ impl Planned {
 
     /// Returns the interpreter of the host for scripts of a type; `None` if an image has its own.
     pub(crate) fn interpreter(&self, script_type: ScriptType) -> Option<PathBuf> {
-        let backends = &self.services.config().backends;
         self.uses_programs_of_host()
-            .then(|| backends.interpreter(self.name(), script_type))
+            .then(|| self.services.interpreter(self.name(), script_type))
             .flatten()
     }
 
@@ -220,12 +245,13 @@ impl Planned {
                 .iter()
                 .any(|(candidate, value)| candidate == name && !value.expose_secret().is_empty())
         };
+        let finder = self
+            .uses_programs_of_host()
+            .then(|| self.services.finder(self.name()));
         let host = RunHost {
             servers: &InstalledServers::default(),
             has_variable: &has_variable,
-            finder: self
-                .uses_programs_of_host()
-                .then(|| self.services.library().finder(self.name())),
+            finder: finder.as_deref(),
         };
         let requirements = without_installable(&self.services, &skill.requirements);
         missing.add(self.name(), &requirements, &host);

@@ -47,22 +47,21 @@ pub struct Preview {
 }
 
 /// A planned run with the content that an approval would be valid for.
-pub(crate) struct PlannedContent {
-    planned: Planned,
+pub(crate) struct PlannedContent<'a> {
+    planned: &'a Planned,
     digest: Option<String>,
     /// The request with the content, and with what a run asks for beyond it.
     request: Request,
 }
 
-impl PlannedContent {
+impl<'a> PlannedContent<'a> {
     /// Adds what a run would get without a question. Nothing is created.
-    pub(crate) fn new(planned: Planned) -> Self {
+    pub(crate) fn new(planned: &'a Planned) -> Self {
         let digest = planned
             .subject()
             .digest(&planned.services().config().digests);
-        let request = planned.request().clone();
-        let request = with_optional_mounts(&planned, request, digest.as_deref());
-        let request = with_allowed_programs(&planned, request, digest.as_deref());
+        let request = with_optional_mounts(planned, planned.request(), digest.as_deref());
+        let request = with_allowed_programs(planned, request, digest.as_deref());
         Self {
             request: with_digest(&request, digest.as_deref()),
             digest,

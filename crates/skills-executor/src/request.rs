@@ -185,10 +185,7 @@ pub(crate) fn with_environment(
     workspace: Option<&Path>,
     request: Request,
 ) -> Request {
-    let python = services
-        .config()
-        .backends
-        .interpreter(skill, ScriptType::Python);
+    let python = services.interpreter(skill, ScriptType::Python);
     let directory = python
         .as_deref()
         .and_then(Path::parent)

@@ -11,15 +11,17 @@ use skills_sandbox::{
 use tokio::task::JoinHandle;
 
 use crate::artifacts::ExecutionArtifacts;
-use crate::drive::run_skill;
+use crate::drive::{run_planned, run_skill};
 use crate::error::{Repr, RuntimeError};
 use crate::options::ExecutionOptions;
+use crate::plan::Planned;
 use crate::redacted_texts::redact_termination;
 use crate::redaction::{RedactedStream, Redactor};
 use crate::services::Services;
 
-/// A run that [`Executor::start`](super::Executor::start) started. Dropping it kills the program,
-/// the next time that the runtime polls tasks.
+/// A run that [`Executor::start`](super::Executor::start) or
+/// [`PlannedRun::start`](super::PlannedRun::start) started. Dropping it kills the program, the next
+/// time that the runtime polls tasks.
 ///
 /// Its output is complete, in contrast to that of the [result](ExecutionArtifacts), and comes while the
 /// program runs. If it is not read, the program waits once 1 MiB is waiting, until its deadline. Programs
@@ -35,18 +37,40 @@ pub struct RunHandle {
 
 impl RunHandle {
     pub(crate) fn start(services: Services, name: String, mut options: ExecutionOptions) -> Self {
+        // Its own one: that of the caller can be that of other runs.
+        let cancellation = CancellationToken::new();
+        let of_caller = options.context.cancellation.replace(cancellation.clone());
+        Self::spawn(of_caller, cancellation, async move |events| {
+            run_skill(&services, &name, options, None, Some(events)).await
+        })
+    }
+
+    pub(crate) fn start_planned(mut planned: Planned) -> Self {
+        let cancellation = CancellationToken::new();
+        let of_caller = planned.replace_cancellation(cancellation.clone());
+        Self::spawn(of_caller, cancellation, async move |events| {
+            run_planned(planned, Some(events)).await
+        })
+    }
+
+    /// Spawns a run, which `cancellation` ends.
+    fn spawn<R>(
+        of_caller: Option<CancellationToken>,
+        cancellation: CancellationToken,
+        run: impl FnOnce(RunEvents) -> R,
+    ) -> Self
+    where
+        R: Future<Output = Result<ExecutionArtifacts, RuntimeError>> + Send + 'static,
+    {
         let (sender, events) = run_events();
         let redactor = Arc::<OnceLock<Redactor>>::default();
         let sender = RunEvents {
             sender,
             redactor: Arc::clone(&redactor),
         };
-        // Its own one: that of the caller can be that of other runs.
-        let cancellation = CancellationToken::new();
-        let of_caller = options.context.cancellation.replace(cancellation.clone());
         let of_run = cancellation.clone();
+        let run = run(sender);
         let result = tokio::spawn(async move {
-            let run = run_skill(&services, &name, options, None, Some(sender));
             let mut run = std::pin::pin!(run);
             tokio::select! {
                 result = &mut run => return result,

@@ -45,7 +45,7 @@ fn unused_rules(run: &Authorized) -> Vec<String> {
     // An image has programs of its own.
     let finder = planned
         .uses_programs_of_host()
-        .then(|| services.library().finder(planned.name()));
+        .then(|| services.finder(planned.name()));
     let without_effect = policy
         .unused_invocation_rules(grants.decisions())
         .into_iter()
@@ -66,7 +66,9 @@ fn unused_rules(run: &Authorized) -> Vec<String> {
         };
         let target = decision.permission().rule_target()?;
         let is_missing = match decision.permission() {
-            Permission::Program(name) => finder.is_some_and(|finder| !has_program(finder, name)),
+            Permission::Program(name) => finder
+                .as_deref()
+                .is_some_and(|finder| !has_program(finder, name)),
             Permission::Read(path) => path.symlink_metadata().is_err(),
             _ => false,
         };

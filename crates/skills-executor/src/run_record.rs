@@ -253,14 +253,10 @@ impl RunRecord {
         result: Result<ExecutionArtifacts, RuntimeError>,
     ) -> Result<ExecutionArtifacts, RuntimeError> {
         self.run_use.close(&result);
-        // Written before the result is returned, also if the run failed.
+        // Written before the result is returned.
         match result {
             Ok(artifacts) => self.write_artifacts(artifacts),
-            Err(error) => {
-                self.update(|event| event.disposition = Disposition::Failed);
-                let _ = self.write(error_text(&error));
-                Err(error)
-            }
+            Err(error) => Err(self.fail(error)),
         }
     }
 
@@ -273,6 +269,14 @@ impl RunRecord {
             Ok(()) => Ok(artifacts),
             Err(source) => Err(unrecorded(source, artifacts)),
         }
+    }
+
+    /// Writes the record of a run that failed, and returns its error, also if the record cannot be
+    /// written.
+    pub(crate) fn fail(&mut self, error: RuntimeError) -> RuntimeError {
+        self.update(|event| event.disposition = Disposition::Failed);
+        let _ = self.write(error_text(&error));
+        error
     }
 
     fn record_artifacts(&mut self, artifacts: &ExecutionArtifacts) {

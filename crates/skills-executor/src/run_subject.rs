@@ -72,6 +72,14 @@ impl RunSubject {
         }
     }
 
+    /// Returns the directory of the skill, or that of a command.
+    pub(crate) fn directory(&self) -> &Path {
+        match self {
+            Self::Skill(skill) => skill.entry.directory(),
+            Self::Host(host) => &host.directory,
+        }
+    }
+
     pub(crate) fn skill(&self) -> Option<&SkillSubject> {
         match self {
             Self::Skill(skill) => Some(skill),

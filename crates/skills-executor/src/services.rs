@@ -1,11 +1,16 @@
 //! What all stages of runs share.
 
+use std::borrow::Cow;
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-use skills_library::{ContentDigests, Library, OnMissing, Secrets};
+use skills_library::{
+    ContentDigests, Library, OnMissing, ProgramSearch, Secrets, with_interpreters,
+};
 use skills_policy::{ApprovalMode, PermissionManager, Policy};
+use skills_sandbox::ScriptType;
 use tokio::sync::{AcquireError, OwnedSemaphorePermit, Semaphore};
 
 use crate::approval_queue::ApprovalQueue;
@@ -16,11 +21,14 @@ use crate::packages::PackageConfig;
 use crate::run_record::Recorder;
 use crate::skill_copies::{CopyDirectories, SkillCopyCache};
 
-/// What all stages of runs share, and the permissions of one caller. Cheap to clone.
+/// What all stages of runs share, the permissions of one caller and the interpreters that it chose.
+/// Cheap to clone.
 #[derive(Clone)]
 pub(crate) struct Services {
     shared: Arc<Shared>,
     permissions: Arc<PermissionManager>,
+    /// In place of those that are found.
+    interpreters: Arc<BTreeMap<ScriptType, PathBuf>>,
 }
 
 struct Shared {
@@ -105,6 +113,7 @@ impl Services {
         Self {
             shared: Arc::new(shared),
             permissions: Arc::new(permissions),
+            interpreters: Arc::default(),
         }
     }
 
@@ -113,7 +122,34 @@ impl Services {
         Self {
             shared: Arc::clone(&self.shared),
             permissions: Arc::new(self.permissions.with_policy(policy)),
+            interpreters: Arc::clone(&self.interpreters),
         }
+    }
+
+    /// Returns services with another interpreter, by its absolute path, that share everything else.
+    pub(crate) fn with_interpreter(&self, script_type: ScriptType, path: PathBuf) -> Self {
+        let mut interpreters = BTreeMap::clone(&self.interpreters);
+        interpreters.insert(script_type, path);
+        Self {
+            interpreters: Arc::new(interpreters),
+            ..self.clone()
+        }
+    }
+
+    /// Returns the interpreters that were chosen in place of those that are found.
+    pub(crate) fn interpreters(&self) -> &BTreeMap<ScriptType, PathBuf> {
+        &self.interpreters
+    }
+
+    /// Returns the finder for the programs of a skill.
+    pub(crate) fn finder(&self, skill: &str) -> Cow<'_, ProgramSearch> {
+        with_interpreters(self.library().finder(skill), &self.interpreters)
+    }
+
+    /// Returns the interpreter of this host for scripts of a type of a skill.
+    pub(crate) fn interpreter(&self, skill: &str, script_type: ScriptType) -> Option<PathBuf> {
+        let backends = &self.config().backends;
+        backends.interpreter(skill, script_type, &self.interpreters)
     }
 
     pub(crate) fn library(&self) -> &Library {

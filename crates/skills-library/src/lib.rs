@@ -51,6 +51,7 @@ pub use opened_skill::{OpenedSkill, find_entry};
 pub use private_file::PrivateFile;
 pub use program_search::{
     Finders, ProgramSearch, find_interpreter, find_tool, has_program, is_startable,
+    with_interpreters,
 };
 pub use prompt_renderer::{
     ActivationResult, ForkPrompt, InjectionFormat, Injections, MentionDecision, PreparedTurn,

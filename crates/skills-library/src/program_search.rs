@@ -1,5 +1,6 @@
 //! Search for the programs of skills.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
@@ -40,6 +41,26 @@ pub fn find_interpreter(finder: &ProgramSearch, script_type: ScriptType) -> Opti
 #[must_use]
 pub fn find_interpreter(_finder: &ProgramSearch, _type: ScriptType) -> Option<PathBuf> {
     None
+}
+
+/// Returns the finder with these interpreters in place of those that it finds.
+#[cfg(all(feature = "programs", unix))]
+#[must_use]
+pub fn with_interpreters<'a>(
+    finder: &'a ProgramSearch,
+    chosen: &BTreeMap<ScriptType, PathBuf>,
+) -> Cow<'a, ProgramSearch> {
+    finder.with_interpreters(chosen)
+}
+
+/// Returns the finder unchanged: this build searches no interpreters.
+#[cfg(not(all(feature = "programs", unix)))]
+#[must_use]
+pub fn with_interpreters<'a>(
+    finder: &'a ProgramSearch,
+    _chosen: &BTreeMap<ScriptType, PathBuf>,
+) -> Cow<'a, ProgramSearch> {
+    Cow::Borrowed(finder)
 }
 
 /// Returns true if a program with this name exists where runs find it.

@@ -176,7 +176,7 @@ impl Plan {
         if has_namespaces {
             check_no_root_grant(grants)?;
         }
-        let program_finder = &*program_finder.with_interpreters_of(job);
+        let program_finder = &*program_finder.with_interpreters(job.interpreters());
         let program = program_finder.for_job(job, "linux")?;
         let endpoint = proxy_endpoint(grants);
         let network = RunNetwork::new(endpoint.as_ref(), context);

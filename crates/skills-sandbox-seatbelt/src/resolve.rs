@@ -11,7 +11,7 @@ pub(crate) fn resolve_executables(
     job: &Job,
     interpreters: &ProgramFinder,
 ) -> Result<ExecutableSet, SandboxError> {
-    let interpreters = &*interpreters.with_interpreters_of(job);
+    let interpreters = &*interpreters.with_interpreters(job.interpreters());
     let interpreter = interpreters.for_job(job, "seatbelt")?;
     // macOS does not limit memory, but some interpreters can limit their heap.
     let heap = interpreter.heap_argument(job.grants().limits().memory_bytes);

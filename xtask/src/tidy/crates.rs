@@ -170,9 +170,11 @@ const CRATES: &[(&str, usize, &[&str])] = &[
     ),
     (
         // Causes of failures that had no words, and the remedies, which tools and the command had.
+        // Runs that callers plan and start later, with an interpreter of their own, which the command
+        // planned twice.
         "skills-executor",
         // Further attempts: what one was refused, and what it has done.
-        12_200,
+        12_500,
         &[
             "skills-audit",
             "skills-deps",

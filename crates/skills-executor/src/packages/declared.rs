@@ -108,12 +108,12 @@ impl<'a> DeclaringRun<'a> {
     /// install and use it.
     fn key_input(&self, project: &Project) -> KeyInput {
         let (planned, config) = (self.planned, self.config);
-        let finder = planned.services().library().finder(planned.name());
+        let finder = planned.services().finder(planned.name());
         let with_programs = |input: KeyInput, script_type, tool: &str| match planned.image() {
             Some(image) => input.value(image),
             None => input
                 .program(planned.interpreter(script_type).as_deref())
-                .program(find_tool(finder, tool).as_deref()),
+                .program(find_tool(&finder, tool).as_deref()),
         };
         let mut input = KeyInput::default().value(config.allows_builds);
         if project.python.is_some() {
@@ -207,8 +207,7 @@ pub(super) fn configured_packages(services: &Services, skill: &str) -> Vec<Liste
 
 /// Returns the packages that the Python of a skill has.
 pub(super) fn installed_python(services: &Services, skill: &str) -> InstalledPython {
-    let backends = &services.config().backends;
-    let python = backends.interpreter(skill, ScriptType::Python);
+    let python = services.interpreter(skill, ScriptType::Python);
     let installed = python.as_deref().map(InstalledPython::of_interpreter);
     installed.unwrap_or_default()
 }
@@ -220,8 +219,8 @@ fn listed_packages(
     skill: &str,
     requirements: &Requirements,
 ) -> Vec<ListedPackage> {
-    let finder = services.library().finder(skill);
-    let is_missing = |names: &[String]| !names.iter().any(|name| has_program(finder, name));
+    let finder = services.finder(skill);
+    let is_missing = |names: &[String]| !names.iter().any(|name| has_program(&finder, name));
     let of_programs = requirements
         .programs
         .iter()

@@ -37,7 +37,7 @@ impl DeclaringRun<'_> {
         let choice = planned.options().sandbox;
         let sandbox = Arc::clone(backends.for_run(planned.name(), planned.mode(), choice)?);
         // An image has the package managers that it has.
-        let uv = find_tool(services.library().finder(planned.name()), "uv")
+        let uv = find_tool(&services.finder(planned.name()), "uv")
             .filter(|_| planned.uses_programs_of_host());
         let policy = services.permissions().policy().clone();
         let progress = call.progress.clone();

@@ -264,13 +264,14 @@ impl ProgramFinder {
         program
     }
 
-    /// Returns the finder with the interpreters that a job chooses.
+    /// Returns the finder with these interpreters, such as those that a job chooses, in place of those
+    /// that it finds; see [`override_interpreter`](Self::override_interpreter).
     #[must_use]
-    pub fn with_interpreters_of(&self, job: &Job) -> Cow<'_, Self> {
-        if job.interpreters().is_empty() {
+    pub fn with_interpreters(&self, chosen: &BTreeMap<ScriptType, PathBuf>) -> Cow<'_, Self> {
+        if chosen.is_empty() {
             return Cow::Borrowed(self);
         }
-        let chosen = job.interpreters().iter();
+        let chosen = chosen.iter();
         Cow::Owned(chosen.fold(self.clone(), |finder, (kind, path)| {
             finder.override_interpreter(*kind, path)
         }))
