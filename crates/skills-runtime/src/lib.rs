@@ -8,7 +8,7 @@
 //!   start_session(name) -> SkillSession           hooks around tools; a fork returns a summary
 //!     |-- library() -> Library                    catalog, generations, requirements
 //!     |-- prompt() -> PromptRenderer              skills section, mentions, injections, turns
-//!     `-- executor() -> Executor                  previews, approvals, commands, backends
+//!     `-- executor() -> Executor                  plans, previews, approvals, commands, backends
 //! ```
 //!
 //! The names follow the OpenSkills API. This crate connects the layers below: manifests, discovery,
@@ -46,8 +46,8 @@ pub use question_text::{QuestionTooLong, format_question, format_question_in_ful
 pub use runtime::SkillRuntime;
 pub use sanitize::{escape_line, escape_terminal};
 pub use session::{
-    AgentEvent, HookDecision, HookOptions, HookPreview, HookReport, HookRun, SessionEnd,
-    SessionEvent, SessionSummary, SkillSession,
+    AgentEvent, DeclaredHooks, HookDecision, HookOptions, HookPreview, HookReport, HookRun,
+    SessionEnd, SessionEvent, SessionSummary, SkillSession,
 };
 
 /// The audit log.
@@ -62,9 +62,9 @@ pub use skills_executor::{
     Allowance, CallContext, Cause, DeclaredPackages, ErrorKind, ExecutionArtifacts, ExecutionMode,
     ExecutionOptions, ExecutionStatus, Executor, ExplanationWords, Fact, FactKind, FileOwner,
     HostCommand, InputFile, InputProtocol, LimitKind, MissingPackage, OutputFile, OutputFiles,
-    OutsideLink, OutsideLinkKind, Precompile, Preview, ProgramFiles, ProgressReporter, RefusedFact,
-    Remedy, RunExplanation, RunHandle, RunTarget, RuntimeError, SessionDirectory, Settings,
-    UnreadableSkill, WithheldVariable, Workspace, detect_execution_mode,
+    OutsideLink, OutsideLinkKind, PlannedRun, Precompile, Preview, ProgramFiles, ProgressReporter,
+    RefusedFact, Remedy, RunExplanation, RunHandle, RunTarget, RuntimeError, SessionDirectory,
+    Settings, UnreadableSkill, WithheldVariable, Workspace, detect_execution_mode,
 };
 #[cfg(all(feature = "packages", unix))]
 pub use skills_executor::{PackageConfig, PackagePlan, PackageStatus};

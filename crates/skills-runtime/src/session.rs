@@ -14,7 +14,9 @@ use skills_policy::Approver;
 
 use crate::{CallContext, ExecutionArtifacts, ExecutionOptions, Executor, RuntimeError};
 
-pub use hooks::{AgentEvent, HookDecision, HookOptions, HookPreview, HookReport, HookRun};
+pub use hooks::{
+    AgentEvent, DeclaredHooks, HookDecision, HookOptions, HookPreview, HookReport, HookRun,
+};
 pub(crate) use hooks::{approve_hook, preview_hooks, run_hooks};
 
 /// Maximum size of all events of a session, in bytes of JSON; later events are only counted.

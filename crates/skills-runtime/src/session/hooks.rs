@@ -9,7 +9,9 @@ use skills_library::OpenedSkill;
 use skills_manifest::{Hook, HookAction, HookEvent};
 use skills_sandbox::Termination;
 
-use crate::{ExecutionArtifacts, ExecutionOptions, ExecutionStatus, Executor, RuntimeError};
+use crate::{
+    ExecutionArtifacts, ExecutionOptions, ExecutionStatus, Executor, PlannedRun, RuntimeError,
+};
 
 pub use approval::HookPreview;
 pub(crate) use approval::{approve_hook, preview_hooks};
@@ -114,6 +116,106 @@ pub struct HookRun {
     pub status: Result<ExecutionStatus, String>,
 }
 
+/// The hooks that a skill declares, as one reading of its `SKILL.md` found them: for callers that run
+/// hooks before and after something. The `SKILL.md` is not read again, so all events have the same hooks.
+///
+/// Each hook runs with the current content of the skill, and only if it was approved for that content.
+#[derive(Clone)]
+pub struct DeclaredHooks {
+    executor: Executor,
+    skill: String,
+    /// Directory of the skill, which identifies it uniquely.
+    directory: String,
+    hooks: Vec<Hook>,
+}
+
+impl DeclaredHooks {
+    /// Returns the hooks around a planned run. They run with its interpreters.
+    #[must_use]
+    pub fn of_run(planned: &PlannedRun) -> Self {
+        Self {
+            executor: planned.executor(),
+            skill: planned.skill().to_owned(),
+            directory: planned.directory().to_string_lossy().into_owned(),
+            hooks: planned.hooks().to_vec(),
+        }
+    }
+
+    /// Reads the hooks of a skill, which is named by its name or its directory, if it can run.
+    fn read(executor: &Executor, name: &str) -> Result<Self, RuntimeError> {
+        let catalog = executor.library().catalog();
+        let skill = OpenedSkill::find_runnable(&catalog, name)?;
+        Ok(Self {
+            executor: executor.clone(),
+            skill: skill.entry.name().to_string(),
+            directory: skill.entry.directory().to_string_lossy().into_owned(),
+            hooks: skill.manifest().extensions().hooks.clone(),
+        })
+    }
+
+    /// Runs the hooks for an event, one after another, until one blocks; see
+    /// [`SkillRuntime::run_hooks`](crate::SkillRuntime::run_hooks).
+    pub async fn run(&self, event: &AgentEvent, options: &HookOptions) -> HookReport {
+        let mut report = HookReport {
+            decision: HookDecision::Continue,
+            runs: Vec::new(),
+        };
+        let hooks = self.hooks.iter().filter(|hook| {
+            hook.event == event.kind() && matches(hook, event, &options.tool_aliases)
+        });
+        for hook in hooks {
+            let (run, decision) = self.run_hook(hook, event, &options.execution).await;
+            report.runs.push(run);
+            match decision {
+                HookDecision::Continue => {}
+                // A later hook can still block.
+                HookDecision::Ask { .. } => report.decision = decision,
+                HookDecision::Block { .. } => {
+                    report.decision = decision;
+                    break;
+                }
+            }
+        }
+        report
+    }
+
+    async fn run_hook(
+        &self,
+        hook: &Hook,
+        event: &AgentEvent,
+        execution: &ExecutionOptions,
+    ) -> (HookRun, HookDecision) {
+        let executor = &self.executor;
+        let text = command_text(hook);
+        let mut options = match hook_options(hook, execution) {
+            Ok(options) => options,
+            // Every attempt is recorded, also one that never reaches the policy.
+            Err(reason) => {
+                let text: String = text.chars().take(MAX_COMMAND_BYTES).collect();
+                let error = executor.record_rejected_hook(&self.skill, &title(hook, &text), reason);
+                let reason = error.map_or_else(|| reason.to_owned(), |error| error.to_string());
+                return failed_run(text, reason, event);
+            }
+        };
+        options.input = event.to_json();
+        // The input of the caller is that of the program, not of its hooks.
+        options.input_stream = None;
+        let title = title(hook, &text);
+        let run = executor.execute_hook(&self.directory, options, &title);
+        match run.await {
+            Ok(artifacts) => {
+                let decision = read_decision(&artifacts, event);
+                let run = HookRun {
+                    command: text,
+                    status: Ok(artifacts.exit_status),
+                };
+                (run, decision)
+            }
+            Err(error) => failed_run(text, error.to_string(), event),
+        }
+    }
+}
+
 /// Runs the hooks of a skill for an event; see
 /// [`SkillRuntime::run_hooks`](crate::SkillRuntime::run_hooks).
 pub(crate) async fn run_hooks(
@@ -122,72 +224,8 @@ pub(crate) async fn run_hooks(
     event: &AgentEvent,
     options: &HookOptions,
 ) -> Result<HookReport, RuntimeError> {
-    let hooks = declared_hooks(executor, name)?;
-    let mut report = HookReport {
-        decision: HookDecision::Continue,
-        runs: Vec::new(),
-    };
-    for hook in hooks
-        .iter()
-        .filter(|hook| hook.event == event.kind() && matches(hook, event, &options.tool_aliases))
-    {
-        let (run, decision) = run_hook(executor, name, hook, event, &options.execution).await;
-        report.runs.push(run);
-        match decision {
-            HookDecision::Continue => {}
-            // A later hook can still block.
-            HookDecision::Ask { .. } => report.decision = decision,
-            HookDecision::Block { .. } => {
-                report.decision = decision;
-                break;
-            }
-        }
-    }
-    Ok(report)
-}
-
-async fn run_hook(
-    executor: &Executor,
-    name: &str,
-    hook: &Hook,
-    event: &AgentEvent,
-    execution: &ExecutionOptions,
-) -> (HookRun, HookDecision) {
-    let text = command_text(hook);
-    let mut options = match hook_options(hook, execution) {
-        Ok(options) => options,
-        // Every attempt is recorded, also one that never reaches the policy.
-        Err(reason) => {
-            let text: String = text.chars().take(MAX_COMMAND_BYTES).collect();
-            let error = executor.record_rejected_hook(name, &title(hook, &text), reason);
-            let reason = error.map_or_else(|| reason.to_owned(), |error| error.to_string());
-            return failed_run(text, reason, event);
-        }
-    };
-    options.input = event.to_json();
-    // The input of the caller is that of the program, not of its hooks.
-    options.input_stream = None;
-    match executor
-        .execute_hook(name, options, &title(hook, &text))
-        .await
-    {
-        Ok(artifacts) => {
-            let decision = read_decision(&artifacts, event);
-            let run = HookRun {
-                command: text,
-                status: Ok(artifacts.exit_status),
-            };
-            (run, decision)
-        }
-        Err(error) => failed_run(text, error.to_string(), event),
-    }
-}
-
-/// Returns the hooks that a skill declares, if it can run.
-fn declared_hooks(executor: &Executor, name: &str) -> Result<Vec<Hook>, RuntimeError> {
-    let catalog = executor.library().catalog();
-    let skill = OpenedSkill::find_runnable(&catalog, name)?;
-    Ok(skill.manifest().extensions().hooks.clone())
+    let hooks = DeclaredHooks::read(executor, name)?;
+    Ok(hooks.run(event, options).await)
 }
 
 /// Returns the command of a hook, as written.

@@ -24,6 +24,8 @@ mod interpreters;
 mod live_server;
 mod mentions;
 mod mode;
+#[cfg(unix)]
+mod planned;
 mod precompile;
 mod question;
 mod readable_skills;

@@ -2,7 +2,7 @@
 
 use skills_policy::{Authorization, Question};
 
-use super::{HookOptions, command_text, declared_hooks, hook_options, title};
+use super::{DeclaredHooks, HookOptions, command_text, hook_options, title};
 use crate::{ExecutionOptions, Executor, Preview, RuntimeError};
 
 /// A hook of a skill and what it would be granted. Pass it to
@@ -24,7 +24,7 @@ pub(crate) fn preview_hooks(
     options: &HookOptions,
 ) -> Result<Vec<HookPreview>, RuntimeError> {
     let mut previews: Vec<HookPreview> = Vec::new();
-    for hook in declared_hooks(executor, name)? {
+    for hook in DeclaredHooks::read(executor, name)?.hooks {
         let title = title(&hook, &command_text(&hook));
         if previews.iter().any(|known| known.hook == title) {
             continue;
