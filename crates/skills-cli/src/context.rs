@@ -122,7 +122,7 @@ impl Context {
 
     /// Returns a runtime in which nothing can run.
     pub(crate) fn runtime(&self) -> anyhow::Result<SkillRuntime> {
-        Ok(self.read_only_builder()?.build())
+        Ok(self.build(self.read_only_builder()?))
     }
 
     /// Configures a runtime whose lists are shown to no model, so that they are not recorded.
@@ -185,17 +185,21 @@ impl Context {
     /// code cache and compiler. Policy, secrets, approvals and audit log are added by the commands
     /// that run programs.
     pub(crate) fn builder(&self, interpreters: &[InterpreterArg]) -> anyhow::Result<Builder> {
-        let builder = self
+        Ok(self
             .host_builder(interpreters)?
             .discovery(self.discovery()?)
             .modes(self.listing_modes()?)
-            .usage_ledger(self.usage_ledger()?);
-        // The scan for this warning is skipped without `--disable`: it would cost a second scan for
-        // every command.
+            .usage_ledger(self.usage_ledger()?))
+    }
+
+    /// Builds the runtime of a command from what [`builder`](Self::builder) configured, and warns about
+    /// `--disable` patterns that match nothing. The scan for that is the one of the command.
+    pub(crate) fn build(&self, builder: Builder) -> SkillRuntime {
+        let runtime = builder.build();
         if !self.options.disable.is_empty() {
-            self.warn_unused_disable(&builder.clone().build().library().catalog());
+            self.warn_unused_disable(&runtime.library().catalog());
         }
-        Ok(builder)
+        runtime
     }
 
     /// Returns how the settings list skills to a model.

@@ -171,7 +171,7 @@ impl HostArgs {
         if let Some(drafts) = &drafts {
             builder = builder.root(draft_root(drafts));
         }
-        let runtime = builder.build();
+        let runtime = context.build(builder);
         let executor = runtime.executor().clone();
         let mut tools = ToolSet::builder(runtime);
         if let Some(directory) = self.programs.workspace_dir(context)? {

@@ -57,7 +57,7 @@ impl Policy {
 
 impl Check {
     fn run(&self, builder: Builder, context: &Context) -> anyhow::Result<Exit> {
-        let runtime = self.what.configure(builder, context)?.build();
+        let runtime = context.build(self.what.configure(builder, context)?);
         let name = input::resolve_skill_name(&self.name);
         let preview = lookup::preview(&runtime, &name, &self.what.options(context)?)?;
         print_preview(&preview, context.output)

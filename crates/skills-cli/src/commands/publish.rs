@@ -65,7 +65,8 @@ impl NotPublished {
 
 impl Publish {
     pub(crate) fn run(&self, context: &Context) -> anyhow::Result<Exit> {
-        let (runtime, output) = (context.unrecorded_builder()?.build(), context.output);
+        let runtime = context.build(context.unrecorded_builder()?);
+        let output = context.output;
         let Some(well_known) = &self.well_known else {
             return self.print_statement(&runtime, output);
         };

@@ -33,7 +33,7 @@ struct Judged<'a> {
 impl Quality {
     pub(crate) fn run(&self, context: &Context) -> anyhow::Result<Exit> {
         let summary = read_summary(context)?;
-        let runtime = context.unrecorded_builder()?.build();
+        let runtime = context.build(context.unrecorded_builder()?);
         let catalog = runtime.library().catalog();
         let facts = facts_of(&runtime, &catalog, &context.listing_modes()?);
         let mut judged: Vec<Judged<'_>> = catalog

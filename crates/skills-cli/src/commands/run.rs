@@ -105,7 +105,7 @@ impl Run {
         } else {
             self.what.configure(builder, context)?
         };
-        let runtime = self.with_profile(builder)?.build();
+        let runtime = context.build(self.with_profile(builder)?);
         let mut options = self.options(context)?;
         let name = input::resolve_skill_name(&self.name);
         if self.dry_run || self.deterministic.is_some() {

@@ -74,9 +74,9 @@ impl Trust {
         };
         let name = input::resolve_skill_name(name);
         if self.revoke {
-            return revoke(&builder.build(), &approvals, &name, context.output);
+            return revoke(&context.build(builder), &approvals, &name, context.output);
         }
-        let runtime = self.what.configure(builder, context)?.build();
+        let runtime = context.build(self.what.configure(builder, context)?);
         if self.what.programs.hooks {
             return self.approve_hooks(&runtime, &name, context);
         }

@@ -48,7 +48,7 @@ struct Row<'a> {
 impl Usage {
     pub(crate) fn run(&self, context: &Context) -> anyhow::Result<Exit> {
         let summary = read_summary(context)?;
-        let runtime = context.unrecorded_builder()?.build();
+        let runtime = context.build(context.unrecorded_builder()?);
         let catalog = runtime.library().catalog();
         let modes = context.listing_modes()?;
         let entries = catalog.entries().iter();

@@ -15,7 +15,7 @@ use crate::output::line;
 /// Fails if a locked skill has other content than its lock file requires or is missing, or if a skill
 /// is not listed by the lock file of its root.
 pub(crate) fn check_frozen(context: &Context) -> anyhow::Result<()> {
-    let runtime = context.unrecorded_builder()?.build();
+    let runtime = context.build(context.unrecorded_builder()?);
     let mut problems = changed_skills(&runtime.library().catalog());
     // Also those of untrusted roots, which the scan does not compare.
     for root in roots_to_verify(None, context)? {

@@ -62,7 +62,7 @@ pub(super) fn runtime(
         Some(config) => builder.packages(configure(config)),
         None => builder,
     };
-    Ok(builder.build())
+    Ok(context.build(builder))
 }
 
 impl PackageArgs {

@@ -93,7 +93,7 @@ impl SkillsSection {
             context.read_only_builder()?
         };
         let builder = builder.modes(modes);
-        let runtime = builder.build();
+        let runtime = context.build(builder);
         self.warn_unused_modes(&runtime, output);
         let renderer = self.renderer();
         let prompt = runtime.prompt();
