@@ -5,7 +5,9 @@ mod trusted_path;
 
 use std::path::{Path, PathBuf};
 
-use skills_runtime::{Builder, RuntimeError, SandboxError, SandboxErrorKind, ScriptType};
+use skills_runtime::{
+    Builder, PlannedRun, RuntimeError, SandboxError, SandboxErrorKind, ScriptType,
+};
 
 use crate::error::CommandError;
 use crate::file_mode::has_execute_bit;
@@ -82,6 +84,14 @@ pub(crate) fn configure(
         check_interpreter(interpreter.kind, &interpreter.path)?;
     }
     Ok(builder)
+}
+
+/// Replaces the interpreter of a planned run.
+pub(crate) fn replace(planned: PlannedRun, chosen: &InterpreterArg) -> anyhow::Result<PlannedRun> {
+    check_interpreter(chosen.kind, &chosen.path)?;
+    // Symlinks are not resolved, as for all interpreters.
+    let path = std::path::absolute(&chosen.path)?;
+    Ok(planned.with_interpreter(chosen.kind, path))
 }
 
 /// Rejects a path that is not an executable file.

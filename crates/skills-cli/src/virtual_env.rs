@@ -48,11 +48,20 @@ pub(crate) struct VirtualEnv {
     pub(crate) python: PathBuf,
 }
 
-/// Whether the user may be asked about an environment.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum AskUser {
-    Yes,
-    No,
+/// The interpreters of a command.
+#[derive(Debug, Default)]
+pub(crate) struct Interpreters {
+    /// Those of the options, and that of a virtual environment to which the user agreed earlier.
+    pub(crate) chosen: Vec<InterpreterArg>,
+    pub(crate) questions: Questions,
+}
+
+/// The virtual environments about which the user can still be asked. One to which the user agrees
+/// precedes the chosen one.
+#[derive(Debug, Default)]
+pub(crate) struct Questions {
+    environments: Vec<VirtualEnv>,
+    workspace: Option<PathBuf>,
 }
 
 /// The answers of the user, by the directory of the environment.
@@ -114,34 +123,73 @@ fn find_candidates(environment: &Environment, workspace: Option<&Path>) -> Vec<V
 }
 
 /// Returns the interpreters of the options, with that of a virtual environment to which the user
-/// agreed. On a terminal the user is asked once.
+/// agreed earlier. Nothing is asked.
 pub(crate) fn interpreters(
     programs: &ProgramArgs,
-    ask: AskUser,
     context: &Context,
-) -> anyhow::Result<Vec<InterpreterArg>> {
-    let mut all = programs.interpreter.clone();
+) -> anyhow::Result<Interpreters> {
+    let mut chosen = programs.interpreter.clone();
     let settings = context.settings()?.interpreters.iter();
     let workspace = programs.workspace_dir(context)?;
-    let mut chosen = all.iter().chain(settings);
-    for known in chosen.clone() {
+    let mut known = chosen.iter().chain(settings);
+    for known in known.clone() {
         check_interpreter(known, &context.environment, workspace.as_deref())?;
     }
-    if chosen.any(|known| known.skill.is_none() && known.kind == ScriptType::Python) {
-        return Ok(all);
-    }
-    report_unusable(&context.environment, workspace.as_deref(), context.output);
-    for found in find_all(&context.environment, workspace.as_deref()) {
-        if is_accepted(&found, ask, context) {
-            all.push(InterpreterArg {
-                skill: None,
-                kind: ScriptType::Python,
-                path: found.python,
-            });
-            break;
+    let mut environments = Vec::new();
+    if !known.any(|known| known.skill.is_none() && known.kind == ScriptType::Python) {
+        report_unusable(&context.environment, workspace.as_deref(), context.output);
+        for found in find_all(&context.environment, workspace.as_deref()) {
+            match remembered(&found, context) {
+                Some(true) => {
+                    chosen.push(found.into_interpreter());
+                    break;
+                }
+                Some(false) => {}
+                None => environments.push(found),
+            }
         }
     }
-    Ok(all)
+    Ok(Interpreters {
+        chosen,
+        questions: Questions {
+            environments,
+            workspace,
+        },
+    })
+}
+
+impl Interpreters {
+    /// Asks the user, and returns the interpreters with the answer.
+    pub(crate) fn ask(self, context: &Context) -> Vec<InterpreterArg> {
+        let mut all = self.chosen;
+        all.extend(self.questions.ask(context));
+        all
+    }
+}
+
+impl Questions {
+    /// Asks the user on a terminal, once about each environment, and returns the interpreter of the
+    /// first one to which the user agrees.
+    pub(crate) fn ask(self, context: &Context) -> Option<InterpreterArg> {
+        let (environment, workspace) = (&context.environment, self.workspace.as_deref());
+        let mut environments = self.environments.into_iter();
+        let accepted = environments.find(|found| {
+            // It may have changed since it was found.
+            reason_against(&found.directory, environment, workspace).is_none()
+                && is_accepted(found, context)
+        });
+        accepted.map(VirtualEnv::into_interpreter)
+    }
+}
+
+impl VirtualEnv {
+    fn into_interpreter(self) -> InterpreterArg {
+        InterpreterArg {
+            skill: None,
+            kind: ScriptType::Python,
+            path: self.python,
+        }
+    }
 }
 
 /// Rejects an interpreter of an environment that must not be used.
@@ -163,23 +211,12 @@ fn check_interpreter(
     }
 }
 
-/// Returns true if there is an environment that the user has not been asked about.
-pub(crate) fn has_open_question(programs: &ProgramArgs, context: &Context) -> anyhow::Result<bool> {
-    if !approver::is_terminal() {
-        return Ok(false);
-    }
-    let workspace = programs.workspace_dir(context)?;
-    let found = find_all(&context.environment, workspace.as_deref());
-    Ok(found
-        .iter()
-        .any(|found| remembered(found, context).is_none()))
-}
-
-fn is_accepted(found: &VirtualEnv, ask: AskUser, context: &Context) -> bool {
+fn is_accepted(found: &VirtualEnv, context: &Context) -> bool {
+    // Another command may have asked meanwhile.
     if let Some(is_used) = remembered(found, context) {
         return is_used;
     }
-    if ask == AskUser::No || !approver::is_terminal() {
+    if !approver::is_terminal() {
         return false;
     }
     let question = format!(

@@ -15,7 +15,7 @@ use crate::output::{Output, has_one_stream, line};
 use crate::remedies::RemedyStyle;
 use crate::signals::{self, Cancellable};
 use crate::tool_host::{CallableTools, HostArgs};
-use crate::virtual_env::{self, AskUser};
+use crate::virtual_env;
 
 /// Call a tool as a model would
 #[derive(Debug, Args)]
@@ -36,12 +36,12 @@ pub(crate) struct Call {
 
 impl Call {
     pub(crate) fn run(&self, context: &Context) -> anyhow::Result<Exit> {
-        let ask = if starts_programs(&self.tool) {
-            AskUser::Yes
+        let interpreters = virtual_env::interpreters(&self.host.programs, context)?;
+        let interpreters = if starts_programs(&self.tool) {
+            interpreters.ask(context)
         } else {
-            AskUser::No
+            interpreters.chosen
         };
-        let interpreters = virtual_env::interpreters(&self.host.programs, ask, context)?;
         let approver = self.approval.approver(Some(&self.arguments));
         let builder = context.builder(&interpreters)?;
         // Hooks use the approver of the runtime.

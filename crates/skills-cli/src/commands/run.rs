@@ -13,7 +13,7 @@ use anyhow::Context as _;
 use clap::Args;
 use skills_runtime::{
     Builder, CallContext, CancellationToken, ErrorKind, ExecutionArtifacts, ExecutionMode,
-    ExecutionOptions, InputFile, Preview, RuntimeError, ScriptType, SkillRuntime, Workspace,
+    ExecutionOptions, InputFile, PlannedRun, RuntimeError, ScriptType, SkillRuntime, Workspace,
 };
 use skills_tools::HookMode;
 
@@ -29,14 +29,14 @@ use crate::execution::ExecutionArgs;
 use crate::exit::Exit;
 use crate::finish_compilations::finish_compilations;
 use crate::input;
-use crate::interpreters::InterpreterArg;
+use crate::interpreters;
 use crate::lookup;
 use crate::output::Output;
 use crate::program_args::WorkingDirectory;
 use crate::remedies::{RemedyDescriptions, RemedyStyle};
 use crate::shell::shell_word;
 use crate::signals::{self, Cancellable};
-use crate::virtual_env::{self, AskUser};
+use crate::virtual_env::{self, Interpreters, Questions};
 
 /// Run a skill's script or WebAssembly module in a sandbox
 #[derive(Debug, Args)]
@@ -95,8 +95,9 @@ enum IsCommand {
 impl Run {
     pub(crate) fn run(&self, context: &Context) -> anyhow::Result<Exit> {
         let output = context.output;
-        let interpreters = self.interpreters(context)?;
-        let mut builder = context.builder(&interpreters)?;
+        let Interpreters { chosen, questions } =
+            virtual_env::interpreters(&self.what.programs, context)?;
+        let mut builder = context.builder(&chosen)?;
         if let Some(directory) = context.environment.memory_directory() {
             builder = builder.memory_directory(directory);
         }
@@ -108,16 +109,14 @@ impl Run {
         let runtime = context.build(self.with_profile(builder)?);
         let mut options = self.options(context)?;
         let name = input::resolve_skill_name(&self.name);
-        if self.dry_run || self.deterministic.is_some() {
-            let preview = preview(&runtime, &name, &options)?;
+        if self.dry_run {
+            let preview = runtime.executor().preview(&name, &options);
+            let preview = preview.map_err(|error| explain_error(&runtime, &name, error))?;
             self.check_deterministic(&preview.mode)?;
-            if self.dry_run {
-                return print_preview(&preview, output);
-            }
+            return print_preview(&preview, output);
         }
         let input = self.connect_input(&mut options);
-        // Creates the output directory first, so that a failure shows before the run.
-        let output_dir = self.output.as_deref().map(create_output_dir).transpose()?;
+        set_output_limits(&mut options, output);
         options.context = self
             .approval
             .approver(self.what.input_source())
@@ -125,15 +124,25 @@ impl Run {
             .fold(options.context, CallContext::approver);
         let cancellation = CancellationToken::new();
         options.context = options.context.cancellation(cancellation.clone());
-        let live = connect_output(&mut options, &cancellation, output)?;
-        let hooks = self.hooks(&runtime, &name, &options, context)?;
         #[cfg(all(feature = "packages", unix))]
         let _progress = {
             let (call, progress) = crate::packages::SetupProgress::add_to(options.context);
             options.context = call;
             progress
         };
-        let run = hooks::run(&runtime, &name, options, hooks, live);
+        let planned = runtime.executor().plan(&name, options);
+        let planned = planned.map_err(|error| explain_error(&runtime, &name, error))?;
+        self.check_deterministic(planned.mode())?;
+        let planned = self.ask_for_environment(planned, questions, context)?;
+        // Creates the output directory first, so that a failure shows before the run.
+        let output_dir = self.output.as_deref().map(create_output_dir).transpose()?;
+        let live = if output.is_json() {
+            None
+        } else {
+            Some(LiveOutput::start(cancellation.clone())?)
+        };
+        let hooks = self.hooks(&planned, context)?;
+        let run = hooks::run(planned, hooks, live);
         let Cancellable {
             output: result,
             is_interrupted,
@@ -196,18 +205,9 @@ impl Run {
     }
 
     /// Returns the hooks around the run, if they are enabled.
-    fn hooks(
-        &self,
-        runtime: &SkillRuntime,
-        name: &str,
-        options: &ExecutionOptions,
-        context: &Context,
-    ) -> anyhow::Result<Option<RunHooks>> {
-        if self.what.programs.hook_mode(context)? == HookMode::Disabled {
-            return Ok(None);
-        }
-        let preview = preview(runtime, name, options)?;
-        Ok(Some(RunHooks::new(preview.mode.program(), options)))
+    fn hooks(&self, planned: &PlannedRun, context: &Context) -> anyhow::Result<Option<RunHooks>> {
+        let mode = self.what.programs.hook_mode(context)?;
+        Ok((mode == HookMode::Enabled).then(|| RunHooks::new(planned)))
     }
 
     #[cfg(feature = "wasm")]
@@ -225,36 +225,32 @@ impl Run {
         }
     }
 
-    /// Returns the interpreters of the options, and that of a virtual environment if the user
-    /// agrees. The user is asked only if a Python script would run.
-    fn interpreters(&self, context: &Context) -> anyhow::Result<Vec<InterpreterArg>> {
-        let programs = &self.what.programs;
-        let is_question = !self.dry_run
-            && self.what.input_source() != Some("-")
-            && virtual_env::has_open_question(programs, context)?;
-        let ask = if is_question && self.is_python(context)? {
-            AskUser::Yes
-        } else {
-            AskUser::No
-        };
-        virtual_env::interpreters(programs, ask, context)
-    }
-
-    /// Returns true if the program is a Python script.
-    fn is_python(&self, context: &Context) -> anyhow::Result<bool> {
-        let runtime = context.builder(&[])?.build();
-        let name = input::resolve_skill_name(&self.name);
-        let preview = runtime.executor().preview(&name, &self.options(context)?);
-        // An error is reported by the run.
-        Ok(preview.is_ok_and(|preview| {
-            matches!(
-                preview.mode,
-                ExecutionMode::Native {
-                    script_type: ScriptType::Python,
-                    ..
-                }
-            )
-        }))
+    /// Returns the run with the interpreter of a virtual environment, if the user agrees. The user is
+    /// asked only if a Python script runs, and no option is for the interpreter of its skill.
+    fn ask_for_environment(
+        &self,
+        planned: PlannedRun,
+        questions: Questions,
+        context: &Context,
+    ) -> anyhow::Result<PlannedRun> {
+        let is_python = matches!(
+            planned.mode(),
+            ExecutionMode::Native {
+                script_type: ScriptType::Python,
+                ..
+            }
+        );
+        let mut given = self.what.programs.interpreter.iter();
+        let has_own = given.any(|given| {
+            given.kind == ScriptType::Python && given.skill.as_deref() == Some(planned.skill())
+        });
+        if !is_python || has_own || self.what.input_source() == Some("-") {
+            return Ok(planned);
+        }
+        match questions.ask(context) {
+            Some(chosen) => interpreters::replace(planned, &chosen),
+            None => Ok(planned),
+        }
     }
 
     /// Returns true if input or output files are those of a private workspace.
@@ -379,17 +375,6 @@ impl Run {
     }
 }
 
-/// Previews a run: which program is selected, and with it whether it is WebAssembly, is known only
-/// from a preview.
-fn preview(
-    runtime: &SkillRuntime,
-    name: &str,
-    options: &ExecutionOptions,
-) -> anyhow::Result<Preview> {
-    let preview = runtime.executor().preview(name, options);
-    preview.map_err(|error| explain_error(runtime, name, error))
-}
-
 /// Adds a hint to an error of a skill that cannot be used, or that has source but was not built.
 fn explain_error(runtime: &SkillRuntime, name: &str, error: RuntimeError) -> anyhow::Error {
     if error.kind() != ErrorKind::NothingToRun {
@@ -440,17 +425,12 @@ fn read_input_file(path: &Path) -> anyhow::Result<InputFile> {
     })
 }
 
-/// Returns what prints the output of the program while it runs; `None` if a document contains it.
-fn connect_output(
-    options: &mut ExecutionOptions,
-    cancellation: &CancellationToken,
-    output: Output,
-) -> anyhow::Result<Option<LiveOutput>> {
+/// Lets a document contain all output of the program, and the program print without a limit.
+fn set_output_limits(options: &mut ExecutionOptions, output: Output) {
     if output.is_json() {
         // The policy limits it (`output-kib`).
         options.captured_bytes = Some(usize::MAX);
-        return Ok(None);
+    } else {
+        options.output_limit_bytes = Some(u64::MAX);
     }
-    options.output_limit_bytes = Some(u64::MAX);
-    Ok(Some(LiveOutput::start(cancellation.clone())?))
 }

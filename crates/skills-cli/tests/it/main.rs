@@ -62,6 +62,8 @@ mod model;
 mod omitted_scripts;
 #[cfg(all(target_os = "linux", feature = "packages"))]
 mod package_index;
+#[cfg(target_os = "linux")]
+mod planned_once;
 mod policy;
 mod precompile;
 #[cfg(target_os = "linux")]

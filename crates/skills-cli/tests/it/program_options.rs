@@ -11,7 +11,7 @@ use crate::fixture::Fixture;
 use crate::skills::{command, examples};
 
 /// A project with a skill and a virtual environment of the system's Python.
-fn project(script: &str) -> Fixture {
+pub(crate) fn project(script: &str) -> Fixture {
     let fixture = Fixture::new();
     fixture
         .skill("skills/one", "one")
@@ -275,7 +275,7 @@ fn modules_run_by_the_tool_for_scripts() {
 
 /// Runs a command on a terminal and answers the question, repeatedly, since input before it is
 /// discarded. Returns what the terminal showed.
-fn on_terminal(fixture: &Fixture, answer: &str) -> String {
+pub(crate) fn on_terminal(fixture: &Fixture, answer: &str) -> String {
     use std::io::Read;
     let pty = nix::pty::openpty(None, None).unwrap();
     // The answers would be shown between the words of the program.

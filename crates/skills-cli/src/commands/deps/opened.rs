@@ -16,7 +16,7 @@ use crate::packages::{SetupProgress, package_config};
 use crate::program_args::ProgramArgs;
 use crate::remedies::install_command;
 use crate::signals;
-use crate::virtual_env::{self, AskUser};
+use crate::virtual_env;
 use crate::words::widest;
 
 /// The program that the packages belong to.
@@ -54,7 +54,7 @@ pub(super) fn runtime(
     configure: impl FnOnce(PackageConfig) -> PackageConfig,
     context: &Context,
 ) -> anyhow::Result<SkillRuntime> {
-    let interpreters = virtual_env::interpreters(programs, AskUser::No, context)?;
+    let interpreters = virtual_env::interpreters(programs, context)?.chosen;
     let builder = context.builder(&interpreters)?;
     let builder = programs.configure(builder, Vec::new(), context)?;
     let config = package_config(&context.settings()?.packages, &context.environment)?;

@@ -25,7 +25,7 @@ use crate::remedies::RemedyStyle;
 use crate::signals;
 use crate::suggested_command::complete_commands;
 use crate::tool_host::{HostArgs, ToolGroupArgs};
-use crate::virtual_env::{self, AskUser};
+use crate::virtual_env;
 
 /// Help heading of the options for HTTP.
 const HTTP_HEADING: &str = "Over HTTP";
@@ -204,7 +204,7 @@ impl Serve {
 
     fn tools_with(&self, host: &HostArgs, context: &Context) -> anyhow::Result<ToolSet> {
         // A client starts the server, which therefore has no terminal.
-        let interpreters = virtual_env::interpreters(&host.programs, AskUser::No, context)?;
+        let interpreters = virtual_env::interpreters(&host.programs, context)?.chosen;
         let builder = context.builder(&interpreters)?;
         let groups = self.groups.groups();
         let host = host.callable_tools(builder, groups, RemedyStyle::Server, context)?;

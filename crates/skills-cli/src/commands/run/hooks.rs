@@ -4,8 +4,8 @@ use std::io;
 
 use serde_json::{Value, json};
 use skills_runtime::{
-    AgentEvent, ErrorKind, ExecutionArtifacts, ExecutionOptions, ExecutionStatus, HookDecision,
-    HookOptions, HookReport, RunEvent, RuntimeError, SkillRuntime, Workspace, shell_quote,
+    AgentEvent, DeclaredHooks, ExecutionArtifacts, ExecutionStatus, HookDecision, HookOptions,
+    HookReport, PlannedRun, RunEvent, RuntimeError, Workspace, shell_quote,
 };
 
 use super::live_output::LiveOutput;
@@ -18,6 +18,7 @@ const TOOL: &str = "Bash";
 
 /// The hooks around a run.
 pub(super) struct RunHooks {
+    declared: DeclaredHooks,
     options: HookOptions,
     /// The tool input of the events.
     input: Value,
@@ -41,11 +42,12 @@ pub(super) enum HookedRun {
 }
 
 impl RunHooks {
-    /// Creates the hooks around a run of this program with these options.
-    pub(super) fn new(program: &str, options: &ExecutionOptions) -> Self {
-        let words = std::iter::once(program).chain(options.args.iter().map(String::as_str));
+    /// Returns the hooks around a run.
+    pub(super) fn new(planned: &PlannedRun) -> Self {
+        let mut execution = planned.options().clone();
+        let args = execution.args.iter().map(String::as_str);
+        let words = std::iter::once(planned.mode().program()).chain(args);
         let words: Vec<String> = words.map(shell_quote).collect();
-        let mut execution = options.clone();
         // A private workspace is that of one program.
         if !matches!(execution.workspace, Workspace::Directory(_)) {
             execution.workspace = Workspace::None;
@@ -53,6 +55,7 @@ impl RunHooks {
         execution.current_dir = None;
         execution.env.clear();
         Self {
+            declared: DeclaredHooks::of_run(planned),
             options: HookOptions {
                 execution,
                 ..HookOptions::default()
@@ -61,40 +64,33 @@ impl RunHooks {
         }
     }
 
-    async fn before(&self, runtime: &SkillRuntime, name: &str) -> Result<HookReport, RuntimeError> {
+    async fn before(&self) -> HookReport {
         let event = AgentEvent::PreToolUse {
             tool: TOOL.to_owned(),
             input: self.input.clone(),
         };
-        runtime.run_hooks(name, &event, &self.options).await
+        self.declared.run(&event, &self.options).await
     }
 
-    async fn after(
-        &self,
-        runtime: &SkillRuntime,
-        name: &str,
-        artifacts: &ExecutionArtifacts,
-    ) -> Result<HookReport, RuntimeError> {
+    async fn after(&self, artifacts: &ExecutionArtifacts) -> HookReport {
         let output = json!({"stdout": artifacts.stdout.text(), "stderr": artifacts.stderr.text()});
         let event = AgentEvent::PostToolUse {
             tool: TOOL.to_owned(),
             input: self.input.clone(),
             output,
         };
-        runtime.run_hooks(name, &event, &self.options).await
+        self.declared.run(&event, &self.options).await
     }
 }
 
-/// Runs a skill between its hooks, if there are any.
+/// Runs a planned program between its hooks, if there are any.
 pub(super) async fn run(
-    runtime: &SkillRuntime,
-    name: &str,
-    options: ExecutionOptions,
+    planned: PlannedRun,
     hooks: Option<RunHooks>,
     live: Option<LiveOutput>,
 ) -> Result<HookedRun, RuntimeError> {
     if let Some(hooks) = &hooks {
-        let report = hooks.before(runtime, name).await?;
+        let report = hooks.before().await;
         if let Some(reason) = objection(&report) {
             let is_denied = report
                 .runs
@@ -103,7 +99,7 @@ pub(super) async fn run(
             return Ok(HookedRun::Blocked { reason, is_denied });
         }
     }
-    let result = run_program(runtime, name, options, live.as_ref()).await;
+    let result = run_program(planned, live.as_ref()).await;
     // Before a hook can ask: what follows the output is from this command.
     let printed = match live {
         Some(live) => live.finish().await,
@@ -112,12 +108,7 @@ pub(super) async fn run(
     let artifacts = result?;
     let objection = match &hooks {
         Some(hooks) if artifacts.exit_status.is_success() => {
-            match hooks.after(runtime, name, &artifacts).await {
-                Ok(report) => objection(&report),
-                // The program has a result, which is reported.
-                Err(error) if error.kind() == ErrorKind::Cancelled => None,
-                Err(error) => return Err(error),
-            }
+            objection(&hooks.after(&artifacts).await)
         }
         _ => None,
     };
@@ -130,15 +121,13 @@ pub(super) async fn run(
 
 /// Runs the program, and prints its output as it comes.
 async fn run_program(
-    runtime: &SkillRuntime,
-    name: &str,
-    options: ExecutionOptions,
+    planned: PlannedRun,
     live: Option<&LiveOutput>,
 ) -> Result<ExecutionArtifacts, RuntimeError> {
     let Some(live) = live else {
-        return runtime.execute_skill(name, options).await;
+        return planned.execute().await;
     };
-    let mut run = runtime.executor().start(name, options);
+    let mut run = planned.start();
     while let Some(event) = run.next_event().await {
         if let RunEvent::Output { stream, bytes } = event
             && !live.print(stream, bytes).await
