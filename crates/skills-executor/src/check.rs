@@ -128,13 +128,14 @@ impl Checked {
     pub(crate) async fn verify_content(
         &self,
         content: Option<&SkillCopy>,
-    ) -> Result<&[PathBuf], RuntimeError> {
-        if content.is_none() {
-            return Ok(&[]);
-        }
+    ) -> Result<Vec<PathBuf>, RuntimeError> {
         let (services, subject) = (self.planned.services(), self.planned.subject());
         let verify = || check_content_unchanged(services, subject, content);
-        Ok(self.uncovered.get_or_try_init(verify).await?)
+        // Only a copy stays the same.
+        if content.is_none() {
+            return verify().await;
+        }
+        self.uncovered.get_or_try_init(verify).await.cloned()
     }
 
     async fn copy_content(&self) -> Result<Option<Arc<SkillCopy>>, RuntimeError> {

@@ -66,7 +66,7 @@ impl Ready {
         let uncovered = checked.verify_content(authorized.content()).await?;
         let readable_skills = authorized.checked().readable_skills();
         readable_skills.check_unchanged(&services).await?;
-        let job = uncovered.iter().fold(job, Job::hide);
+        let job = uncovered.into_iter().fold(job, Job::hide);
         // As late as possible: what others changed during the wait is not output of this program.
         authorized.snapshot_workspace();
         // Only size and hash, since a record contains no content.
