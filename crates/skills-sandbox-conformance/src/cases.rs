@@ -4,61 +4,15 @@ mod files;
 mod network;
 mod privileges;
 mod processes;
+mod row;
 
-use super::{AttemptResult, BackendVariant, Case, Category};
+use crate::{Case, Category};
+use row::Row;
 
 /// All cases, ordered by category.
 pub const CASES: &[Case] = &numbered_cases();
 
 const COUNT: usize = 102;
-
-/// A row without its category; results are in the order of [`BackendVariant::ALL`].
-#[derive(Clone, Copy)]
-struct Row {
-    number: u8,
-    name: &'static str,
-    attempt: &'static str,
-    expected: [&'static [AttemptResult]; BackendVariant::ALL.len()],
-    requirement: Option<&'static str>,
-}
-
-const fn row(
-    number: u8,
-    name: &'static str,
-    attempt: &'static str,
-    expected: [&'static [AttemptResult]; BackendVariant::ALL.len()],
-) -> Row {
-    Row {
-        number,
-        name,
-        attempt,
-        expected,
-        requirement: None,
-    }
-}
-
-impl Row {
-    const fn requires(mut self, what: &'static str) -> Self {
-        self.requirement = Some(what);
-        self
-    }
-}
-
-const DENIED: &[AttemptResult] = &[AttemptResult::Denied];
-const NO_EFFECT: &[AttemptResult] = &[AttemptResult::NoEffect];
-const CONTAINED: &[AttemptResult] = &[AttemptResult::Contained];
-const SUCCEEDED: &[AttemptResult] = &[AttemptResult::Succeeded];
-const REPORTED: &[AttemptResult] = &[AttemptResult::Reported];
-const REJECTED: &[AttemptResult] = &[AttemptResult::Rejected];
-const NOT_APPLICABLE: &[AttemptResult] = &[AttemptResult::NotApplicable];
-/// Contained if the host has the mechanism; otherwise the report says that it is unavailable.
-const CONTAINED_OR_REPORTED: &[AttemptResult] =
-    &[AttemptResult::Contained, AttemptResult::Reported];
-/// Denied to other users; root may create files in directories that only the run has.
-const DENIED_OR_CONTAINED: &[AttemptResult] = &[AttemptResult::Denied, AttemptResult::Contained];
-/// No effect if the kernel is recent enough; otherwise the report says that the restriction is
-/// unavailable.
-const NO_EFFECT_OR_REPORTED: &[AttemptResult] = &[AttemptResult::NoEffect, AttemptResult::Reported];
 
 const CATEGORIES: [(Category, &[Row]); 11] = [
     (Category::Files, files::FILES),
@@ -114,6 +68,7 @@ mod tests {
     use std::collections::BTreeSet;
 
     use super::*;
+    use crate::BackendVariant;
 
     #[test]
     fn numbers_are_without_gaps_and_names_are_unique() {

@@ -1,6 +1,6 @@
 //! Attempts on files.
 
-use super::{
+use super::row::{
     CONTAINED, DENIED, DENIED_OR_CONTAINED, NO_EFFECT, NOT_APPLICABLE, REJECTED, REPORTED, Row,
     SUCCEEDED, row,
 };

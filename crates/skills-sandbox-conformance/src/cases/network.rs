@@ -1,6 +1,6 @@
 //! Attempts on sockets.
 
-use super::{DENIED, NOT_APPLICABLE, REJECTED, Row, SUCCEEDED, row};
+use super::row::{DENIED, NOT_APPLICABLE, REJECTED, Row, SUCCEEDED, row};
 
 pub(super) const NETWORK: &[Row] = &[
     row(

@@ -1,6 +1,6 @@
 //! Attempts on output, privileges, the system call interface and the runtime.
 
-use super::{
+use super::row::{
     CONTAINED, DENIED, NO_EFFECT, NOT_APPLICABLE, REJECTED, REPORTED, Row, SUCCEEDED, row,
 };
 

@@ -1,6 +1,6 @@
 //! Attempts on processes, resources and inherited state.
 
-use super::{
+use super::row::{
     CONTAINED, CONTAINED_OR_REPORTED, DENIED, NO_EFFECT, NO_EFFECT_OR_REPORTED, NOT_APPLICABLE,
     REPORTED, Row, SUCCEEDED, row,
 };
