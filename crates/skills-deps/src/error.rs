@@ -65,6 +65,12 @@ impl SetupError {
         Self::new(SetupErrorKind::Store, "store", reason)
     }
 
+    /// Returns the error for output of a package manager that cannot be read.
+    pub(crate) fn unreadable(what: &str, reason: impl std::fmt::Display) -> Self {
+        let reason = format!("cannot read {what}: {reason}");
+        Self::new(SetupErrorKind::Failed, "plan", reason)
+    }
+
     /// Returns the cause.
     #[must_use]
     pub fn kind(&self) -> SetupErrorKind {

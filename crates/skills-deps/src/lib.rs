@@ -30,6 +30,7 @@
 //! assert_eq!(missing[0].to_string(), "pypdf>=4");
 //! ```
 
+mod documents;
 mod environment;
 mod error;
 mod files;
@@ -39,10 +40,11 @@ mod plan;
 mod setup;
 mod store;
 
+pub use documents::parse_documents;
 pub use environment::Environment;
 pub use error::{SetupError, SetupErrorKind};
 pub use installed::{InstalledPython, missing_node_packages};
 pub use key::{EnvironmentKey, KeyInput};
-pub use plan::{Plan, PlannedPackage, parse_documents};
+pub use plan::{Plan, PlannedPackage};
 pub use setup::{Authorize, Progress, SetupContext, SetupPhase, check_declarations};
 pub use store::{CollectedEnvironments, Store, StoredEnvironment};

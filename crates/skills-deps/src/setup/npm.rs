@@ -8,10 +8,11 @@ use std::path::Path;
 use skills_sandbox::Program;
 
 use super::{SetupContext, Step, check_ended, failure};
+use crate::documents::parse_npm_lock;
 use crate::environment::NODE_DIR;
 use crate::error::SetupError;
 use crate::files::{create_dir, read_bounded, write_file};
-use crate::plan::{Plan, parse_npm_lock};
+use crate::plan::Plan;
 use skills_packages::NodeProject;
 
 pub(super) use installed::verify;

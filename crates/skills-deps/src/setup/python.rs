@@ -8,10 +8,11 @@ use serde::{Deserialize, Serialize};
 use skills_sandbox::{Program, ScriptType};
 
 use super::{SetupContext, Step, check_ended, failure, failure_of_run};
+use crate::documents::{parse_pip_report, parse_uv_lock};
 use crate::error::SetupError;
 use crate::files::{read_bounded, write_file};
 use crate::installed::ReportedPython;
-use crate::plan::{Plan, parse_pip_report, parse_uv_lock};
+use crate::plan::Plan;
 use skills_packages::PythonProject;
 
 pub(super) use installed::verify;

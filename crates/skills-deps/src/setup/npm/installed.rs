@@ -8,10 +8,11 @@ use std::path::Path;
 use serde_json::{Map, Value};
 use skills_packages::{Registry, compare_npm_versions};
 
+use crate::documents::locked_npm_packages;
 use crate::environment::NODE_DIR;
 use crate::error::{SetupError, SetupErrorKind, shown};
 use crate::files::{list_all, read_lossy};
-use crate::plan::{Plan, locked_npm_packages};
+use crate::plan::Plan;
 
 const NODE_MODULES: &str = "node_modules";
 /// Entries of a directory of packages that are not packages: links to programs, and the lock that npm
@@ -123,7 +124,7 @@ mod tests {
     use std::os::unix::fs::symlink;
 
     use super::*;
-    use crate::plan::parse_npm_lock;
+    use crate::documents::parse_npm_lock;
 
     /// Verifies installed packages, each with its path, its name and its version, against a plan with
     /// `a`, `@s/b` in `a`, and `real` in the directory `alias`.

@@ -124,7 +124,7 @@ mod tests {
     use std::os::unix::fs::symlink;
 
     use super::*;
-    use crate::plan::parse_pip_report;
+    use crate::documents::parse_pip_report;
 
     /// Verifies metadata directories, each with its text, against a plan with `py-pdf` 1.0.
     fn check(metadata: &[(&str, &str)]) -> Result<(), String> {

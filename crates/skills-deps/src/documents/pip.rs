@@ -5,8 +5,8 @@ use std::fmt::Write;
 
 use serde::Deserialize;
 
-use super::{Plan, PlannedPackage, host_of, unreadable};
 use crate::error::SetupError;
+use crate::plan::{Plan, PlannedPackage, host_of};
 use skills_packages::Registry;
 use skills_packages::normalize_name;
 
@@ -43,14 +43,14 @@ struct Metadata {
 /// Adds the packages of a report to a plan, and the lines with digests from which pip installs
 /// them.
 pub(crate) fn parse_report(plan: &mut Plan, text: &str) -> Result<(), SetupError> {
-    let report: Report =
-        serde_json::from_str(text).map_err(|error| unreadable("the report of pip", error))?;
+    let report: Report = serde_json::from_str(text)
+        .map_err(|error| SetupError::unreadable("the report of pip", error))?;
     let mut lines = String::new();
     for item in report.install {
         let Download { url, archive_info } = item.download_info;
         let Metadata { name, version } = item.metadata;
         let Some(sha256) = archive_info.hashes.get("sha256") else {
-            return Err(unreadable(
+            return Err(SetupError::unreadable(
                 "the report of pip",
                 format!("`{name}` has no digest"),
             ));

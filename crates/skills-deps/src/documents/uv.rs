@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 
 use serde::Deserialize;
 
-use super::{Plan, PlannedPackage, host_of, unreadable};
 use crate::error::SetupError;
+use crate::plan::{Plan, PlannedPackage, host_of};
 use skills_packages::Registry;
 use skills_packages::{normalize_name, parse_toml};
 
@@ -34,13 +34,14 @@ struct File {
 
 /// Adds the packages of a lock file to a plan.
 pub(crate) fn parse_lock(plan: &mut Plan, text: &str) -> Result<(), SetupError> {
-    let lock: Lock = parse_toml(text).map_err(|error| unreadable("the lock file", error))?;
+    let lock: Lock =
+        parse_toml(text).map_err(|error| SetupError::unreadable("the lock file", error))?;
     for package in lock.packages {
         let (Some(version), Some(file)) = (
             package.version,
             package.wheels.first().or(package.sdist.as_ref()),
         ) else {
-            return Err(unreadable(
+            return Err(SetupError::unreadable(
                 "the lock file",
                 format!("`{}` has no file", package.name),
             ));

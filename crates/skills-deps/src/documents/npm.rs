@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 
 use serde_json::{Map, Value};
 
-use super::{Plan, PlannedPackage, host_of, unreadable};
 use crate::error::{SetupError, SetupErrorKind, shown};
+use crate::plan::{Plan, PlannedPackage, host_of};
 use skills_packages::{
     Registry, is_npm_file, is_npm_package_name, is_npm_registry, npm_file_url, npm_registry,
 };
@@ -28,18 +28,18 @@ pub(crate) struct LockedPackage {
 /// npm gets no URL that the lock file has, so that no lock file decides from where it downloads, and
 /// no list in the form of earlier versions of npm, which names packages a second time.
 pub(crate) fn parse_lock(plan: &mut Plan, text: &str, registry: &str) -> Result<(), SetupError> {
-    let mut lock: Map<String, Value> =
-        serde_json::from_str(text).map_err(|error| unreadable("the lock file of npm", error))?;
+    let mut lock: Map<String, Value> = serde_json::from_str(text)
+        .map_err(|error| SetupError::unreadable("the lock file of npm", error))?;
     let version = lock.get("lockfileVersion").and_then(Value::as_u64);
     if !version.is_some_and(|version| (2..=3).contains(&version)) {
         let version = version.unwrap_or_default();
         let reason = format!("version {version} is not supported");
-        return Err(unreadable("the lock file of npm", reason));
+        return Err(SetupError::unreadable("the lock file of npm", reason));
     }
     lock.remove("dependencies");
     let packages = lock.get_mut("packages").and_then(Value::as_object_mut);
-    let packages =
-        packages.ok_or_else(|| unreadable("the lock file of npm", "it lists no packages"))?;
+    let packages = packages
+        .ok_or_else(|| SetupError::unreadable("the lock file of npm", "it lists no packages"))?;
     if !is_npm_registry(registry) {
         // It may have a password, so it is not shown.
         let reason = "the registry of npm is not a URL without a user, a query and a fragment";
@@ -68,8 +68,8 @@ pub(crate) fn parse_lock(plan: &mut Plan, text: &str, registry: &str) -> Result<
 
 /// Returns the packages of the lock file of a plan, by their directories.
 pub(crate) fn locked_packages(text: &str) -> Result<BTreeMap<String, LockedPackage>, SetupError> {
-    let lock: Value =
-        serde_json::from_str(text).map_err(|error| unreadable("the lock file of npm", error))?;
+    let lock: Value = serde_json::from_str(text)
+        .map_err(|error| SetupError::unreadable("the lock file of npm", error))?;
     let packages = lock.get("packages").and_then(Value::as_object);
     let mut locked = BTreeMap::new();
     for (path, package) in packages.into_iter().flatten() {
