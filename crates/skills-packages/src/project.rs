@@ -3,7 +3,7 @@
 use crate::files::ReadFile;
 use crate::listed::{ListedPackage, Registry};
 use crate::node::NodeProject;
-use crate::python::PythonProject;
+use crate::python::{self, PythonProject};
 
 /// The directory of the scripts of a skill.
 const SCRIPTS: &str = "scripts";
@@ -36,7 +36,7 @@ impl Project {
         let kind = script.map(extension);
         let uses_python = !matches!(kind, Some("js" | "mjs" | "cjs" | "ts"));
         let uses_node = kind != Some("py");
-        let python = || PythonProject::read(files, script, &directories);
+        let python = || python::read(files, script, &directories);
         let node = || NodeProject::read(files, &directories);
         let declared = Self {
             python: uses_python.then(python).flatten(),
@@ -61,7 +61,7 @@ impl Project {
     /// Reads the `# /// script` block of a script; nothing for other files.
     pub(crate) fn of_script_block(files: &ReadFile<'_>, path: &str) -> Self {
         Self {
-            python: PythonProject::read(files, Some(path), &[]),
+            python: python::read(files, Some(path), &[]),
             node: None,
         }
     }
@@ -70,7 +70,7 @@ impl Project {
     /// `/`.
     pub(crate) fn of_directory(files: &ReadFile<'_>, directory: &str) -> Self {
         Self {
-            python: PythonProject::read_all(files, directory),
+            python: python::read_all(files, directory),
             node: NodeProject::read(files, &[directory.to_owned()]).map(NodeProject::with_peers),
         }
     }

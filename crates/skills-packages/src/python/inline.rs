@@ -1,6 +1,6 @@
 //! The metadata block of a script (PEP 723).
 
-use super::PythonProject;
+use super::project::PythonProject;
 use crate::grammar::parse_toml;
 
 const START: &str = "# /// script";

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::Deserialize;
 
-use super::PythonProject;
+use super::project::PythonProject;
 use crate::grammar::{PythonRequirement, PythonVersion, normalize_name, parse_toml};
 use crate::shown_text::shown;
 

@@ -2,7 +2,8 @@
 
 use toml::{Table, Value};
 
-use super::{PythonProject, lock};
+use super::lock;
+use super::project::PythonProject;
 use crate::files::ReadFile;
 use crate::grammar::{canonical_specifiers, parse_toml};
 

@@ -1,6 +1,6 @@
 //! `requirements.txt`.
 
-use super::PythonProject;
+use super::project::PythonProject;
 use crate::files::ReadFile;
 
 /// Maximum number of files that include each other.
