@@ -2,8 +2,10 @@
 
 use serde_json::{Map, Value};
 
+use super::error::ArgvError;
+use super::positional;
+use super::script_argv::{ScriptArgv, stdin_text};
 use super::words::{ArgvBuilder, to_word};
-use super::{ArgvError, ScriptArgv, positional, stdin_text};
 use crate::argument::{
     Argument, ArgumentSpec, Command, EXTRA_WORDS, ExtraArguments, STDIN_TEXT, WordOrder,
     is_argument_name,

@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value};
 
-use super::ArgvError;
+use super::error::ArgvError;
 use super::words::{ArgvBuilder, items, may_be_option, to_word};
 use crate::argument::{Argument, ArgumentStyle, WordSyntax};
 

@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use super::{ArgvError, MAX_ARGV_BYTES, MAX_WORD_BYTES};
+use super::error::{ArgvError, MAX_ARGV_BYTES, MAX_WORD_BYTES};
 use crate::argument::{Argument, ArgumentStyle, WordSyntax};
 
 /// The words built so far.
