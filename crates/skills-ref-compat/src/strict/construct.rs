@@ -1,9 +1,9 @@
 //! Converts nodes to values; rejects duplicate keys and inconsistent indentation.
 
-use super::Value;
 use super::compose::{Content, Node};
 use super::cursor::ScanResult;
 use super::mark::MarkedError;
+use super::value::Value;
 
 /// Builds the value of a document, deepest nodes first: of several errors, the innermost is
 /// returned.

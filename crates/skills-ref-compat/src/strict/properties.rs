@@ -1,8 +1,9 @@
 //! The fields of a skill as the reference validator returns them.
 
+use super::error::StrictError;
 use super::python::{decode_surrogate, repr, strip};
 use super::validate::{field, required_field, required_text};
-use super::{StrictError, Value};
+use super::value::Value;
 
 /// The optional fields, in the order of the output.
 const OPTIONAL_FIELDS: [&str; 4] = ["license", "compatibility", "allowed-tools", "metadata"];

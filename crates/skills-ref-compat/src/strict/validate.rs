@@ -2,8 +2,9 @@
 
 use unicode_normalization::UnicodeNormalization;
 
+use super::error::StrictError;
 use super::python::{is_alphanumeric, repr, strip};
-use super::{StrictError, Value};
+use super::value::Value;
 
 const NAME_MAX_CHARACTERS: usize = 64;
 const DESCRIPTION_MAX_CHARACTERS: usize = 1024;
