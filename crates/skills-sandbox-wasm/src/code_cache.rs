@@ -37,6 +37,7 @@ mod key;
 mod load;
 #[cfg(unix)]
 mod lock;
+mod lookup;
 #[cfg(unix)]
 mod mac;
 #[cfg(unix)]
@@ -48,21 +49,21 @@ mod temp_file;
 #[cfg(test)]
 #[cfg(unix)]
 mod tests;
+mod usage;
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
 pub(crate) use disk::CompileLock;
-pub(crate) use error::Rejection;
 pub use error::{CodeCacheError, CodeCacheErrorKind};
 pub(crate) use key::CacheKey;
+pub(crate) use lookup::Lookup;
+use lookup::MAX_MODULE_BYTES;
+pub use usage::CacheUsage;
 
 /// The default limit of all modules together: 1 GiB.
 const DEFAULT_MAX_BYTES: u64 = 1 << 30;
-/// The maximum size of a module that is written or read. Compiled code of the largest accepted
-/// component takes about a third of it.
-const MAX_MODULE_BYTES: u64 = 256 << 20;
 
 /// Compiled WebAssembly on disk, authenticated with a per-user key. Pass it to
 /// [`WasmSandbox::code_cache`](crate::WasmSandbox::code_cache).
@@ -77,26 +78,6 @@ const MAX_MODULE_BYTES: u64 = 256 << 20;
 pub struct CodeCache {
     store: Arc<disk::DiskStore>,
     max_bytes: u64,
-}
-
-/// The result of a cache lookup.
-#[derive(Debug)]
-#[must_use]
-pub(crate) enum Lookup {
-    /// The compiled code, with a valid MAC for this key.
-    Hit(Vec<u8>),
-    /// There is no module for the key.
-    Miss,
-    /// There was a file that is not trusted; it was deleted if possible.
-    Rejected(Rejection),
-}
-
-/// The number and total size of the modules in a cache.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-#[must_use]
-pub struct CacheUsage {
-    modules: u64,
-    bytes: u64,
 }
 
 impl CodeCache {
@@ -197,19 +178,5 @@ impl CodeCache {
         gives_up: &dyn Fn() -> bool,
     ) -> Result<Option<CompileLock>, CodeCacheError> {
         self.store.lock(key, patience, gives_up)
-    }
-}
-
-impl CacheUsage {
-    /// Returns the number of modules.
-    #[must_use]
-    pub fn modules(&self) -> u64 {
-        self.modules
-    }
-
-    /// Returns the size of all modules together, in bytes.
-    #[must_use]
-    pub fn bytes(&self) -> u64 {
-        self.bytes
     }
 }

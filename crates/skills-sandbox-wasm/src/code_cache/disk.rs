@@ -8,8 +8,10 @@ use super::directory::Directory;
 use super::error::{CodeCacheError, Repr};
 use super::key::CacheKey;
 pub(crate) use super::lock::CompileLock;
+use super::lookup::Lookup;
 use super::open_store::OpenStore;
-use super::{CacheUsage, Lookup, eviction, load, store};
+use super::usage::CacheUsage;
+use super::{eviction, load, store};
 
 #[derive(Debug)]
 pub(super) struct DiskStore {

@@ -2,11 +2,11 @@
 
 use rustix::fs::FileType;
 
-use super::CacheUsage;
 use super::directory::Directory;
 use super::error::CodeCacheError;
 use super::key::{CacheKey, LOCK_SUFFIX, MODULE_SUFFIX, TEMPORARY_SUFFIX, module_file_name};
 use super::lock::remove_unless_locked;
+use super::usage::CacheUsage;
 
 /// A file named like a module, ordered by eviction: least recently used first.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]

@@ -10,9 +10,9 @@ use rustix::fs::{Stat, Timespec, Timestamps, UTIME_NOW, UTIME_OMIT};
 use super::directory::DirectoryEntry;
 use super::error::{CodeCacheError, Rejection};
 use super::key::{CacheKey, module_file_name};
+use super::lookup::{Lookup, MAX_MODULE_BYTES};
 use super::mac::{Header, MacKey};
 use super::open_store::OpenStore;
-use super::{Lookup, MAX_MODULE_BYTES};
 
 /// Bytes read before they are hashed: few enough to still be in the CPU cache.
 const CHUNK_BYTES: u64 = 256 << 10;

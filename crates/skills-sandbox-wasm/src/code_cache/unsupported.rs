@@ -6,7 +6,8 @@ use std::time::Duration;
 
 use super::error::{CodeCacheError, Repr};
 use super::key::CacheKey;
-use super::{CacheUsage, Lookup};
+use super::lookup::Lookup;
+use super::usage::CacheUsage;
 
 /// Cannot exist.
 #[derive(Debug)]

@@ -16,11 +16,10 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::time::timeout;
 use wasmtime_wasi_http::{Error, RequestOptions, WasiBody};
 
-use super::ConnectionDriver;
 use super::abort::AbortState;
 use super::body::{LimitedBody, TimeoutBody};
 use super::connect::connect;
-use super::exchange::exchange;
+use super::exchange::{ConnectionDriver, exchange};
 use super::failure::{HttpFailure, connection_error};
 use super::limits::HttpLimits;
 use super::outgoing::forwarded_request;

@@ -6,7 +6,9 @@ use skills_egress::{Connector, SystemConnector};
 use skills_policy::HostFilter;
 use skills_sandbox::SandboxError;
 
-use super::{HttpContext, HttpLimits, TlsConfig};
+use super::context::HttpContext;
+use super::limits::HttpLimits;
+use super::tls_config::TlsConfig;
 
 /// What all runs of a backend share: connector, TLS roots, limits. Cheap to clone.
 #[derive(Clone)]

@@ -9,11 +9,13 @@ use skills_egress::RejectReason;
 use wasmtime_wasi_http::Error;
 use wasmtime_wasi_http::io::TokioIo;
 
-use super::ConnectionDriver;
 use super::abort::AbortState;
 use super::body::LimitedBody;
 use super::failure::{HttpFailure, connection_error};
 use super::metered_stream::IoStream;
+
+/// Drives a connection after the head of the response.
+pub(super) type ConnectionDriver = Box<dyn Future<Output = Result<(), Error>> + Send>;
 
 /// The minimum that hyper accepts.
 const MIN_BUFFER_BYTES: usize = 8 * 1024;

@@ -1,12 +1,11 @@
 //! A request as it is sent.
 
-use http::header::{CONNECTION, CONTENT_LENGTH, HOST};
-use http::{HeaderMap, HeaderValue, Request, Uri, Version};
+use http::header::{CONNECTION, CONTENT_LENGTH, HOST, TE, TRAILER};
+use http::{HeaderMap, HeaderName, HeaderValue, Request, Uri, Version};
 use skills_egress::{Authority, ExceededLimit, TLS_PORT};
-use wasmtime_wasi_http::{Error, WasiBody};
+use wasmtime_wasi_http::{DEFAULT_FORBIDDEN_HEADERS, Error, WasiBody};
 
 use super::failure::HttpFailure;
-use super::is_forbidden_header;
 use super::limits::HttpLimits;
 use super::target::{Security, Target};
 
@@ -88,4 +87,12 @@ fn content_length(headers: &HeaderMap) -> u64 {
         .and_then(|value| value.to_str().ok());
     // A length that cannot be parsed exceeds every limit.
     text.map_or(0, |text| text.parse().unwrap_or(u64::MAX))
+}
+
+/// Fields that belong to a connection or a proxy and not to a message (RFC 9110, 7.6.1), and
+/// `Host`.
+pub(super) fn is_forbidden_header(name: &HeaderName) -> bool {
+    DEFAULT_FORBIDDEN_HEADERS.contains(name)
+        || [TE, TRAILER].contains(name)
+        || name.as_str().starts_with("proxy-")
 }

@@ -5,8 +5,9 @@ use std::fs;
 use std::os::unix::fs::{MetadataExt, chown, symlink};
 use std::path::Path;
 
+use super::super::error::Rejection;
 use super::super::error::TrustFault;
-use super::super::{CacheKey, CodeCache, CodeCacheErrorKind, Lookup, Rejection};
+use super::super::{CacheKey, CodeCache, CodeCacheErrorKind, Lookup};
 use super::{Fixture, PAYLOAD, key, mode, payload, set_mode};
 
 /// An unused user id on common systems; root can give files to it.
