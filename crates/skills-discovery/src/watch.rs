@@ -6,6 +6,7 @@
 
 mod event_source;
 mod restart_delay;
+mod signal;
 mod watch_problem;
 
 use std::collections::HashSet;
@@ -22,6 +23,7 @@ use crate::generation::Lifetime;
 use crate::{Catalog, Discovery, Generations, Root, WatcherRegistration};
 use event_source::{EventSource, WatchState};
 use restart_delay::RestartDelay;
+use signal::Signal;
 pub use watch_problem::WatchProblem;
 
 /// How long a watch loop waits for the next scan while all events are reported.
@@ -132,16 +134,6 @@ pub struct RootWatcher {
     stop: Option<Sender<Signal>>,
     thread: Option<JoinHandle<()>>,
     is_event_driven: Arc<AtomicBool>,
-}
-
-/// What the event source, or the owner of the watcher, sends to the thread.
-enum Signal {
-    /// Something below a watched directory changed.
-    Changed,
-    /// The event source with this number has ended.
-    Lost { source: u64, problem: WatchProblem },
-    /// The watcher was dropped.
-    Stop,
 }
 
 impl RootWatcher {

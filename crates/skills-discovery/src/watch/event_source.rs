@@ -6,6 +6,7 @@ mod inotify;
 mod notify;
 #[cfg(target_os = "linux")]
 mod watch_tree;
+mod watched;
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -16,58 +17,11 @@ use std::sync::mpsc::Sender;
 use self::inotify::DirectoryWatcher;
 #[cfg(not(target_os = "linux"))]
 use self::notify::DirectoryWatcher;
-use super::{Signal, WatchProblem};
+use self::watched::Depth;
+use super::signal::{Reporter, Signal};
 use crate::Generations;
 
-/// Whether everything that should be watched is watched.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum WatchState {
-    /// Everything is watched, and was before.
-    Unchanged,
-    /// Everything is watched, but some of it only since now.
-    Extended,
-    /// Something is not watched.
-    Incomplete,
-}
-
-/// Which directories a watch includes.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Depth {
-    /// The directory, without its subdirectories.
-    Single,
-    /// The directory and all directories below it, also those that are created later.
-    Tree,
-}
-
-/// Where an event source sends what it learns.
-#[derive(Clone)]
-struct Reporter {
-    sender: Sender<Signal>,
-    generations: Arc<Generations>,
-    source: u64,
-}
-
-impl Reporter {
-    fn changed(&self) {
-        self.send(Signal::Changed);
-    }
-
-    /// Reports that the source has ended. Nothing may be reported after that.
-    fn lost(&self, problem: WatchProblem) {
-        self.send(Signal::Lost {
-            source: self.source,
-            problem,
-        });
-    }
-
-    fn send(&self, signal: Signal) {
-        // Recorded before it is sent, so that nothing read before the event counts as current
-        // during its scan.
-        self.generations.record_change();
-        // Sending fails if the thread has ended.
-        let _ = self.sender.send(signal);
-    }
-}
+pub(super) use self::watched::WatchState;
 
 /// Receives the file system events of the operating system for a set of directories, until it
 /// reports that it is lost.
@@ -86,12 +40,7 @@ impl EventSource {
         generations: Arc<Generations>,
         source: u64,
     ) -> io::Result<Self> {
-        let reporter = Reporter {
-            sender,
-            generations,
-            source,
-        };
-        let watcher = DirectoryWatcher::new(reporter)?;
+        let watcher = DirectoryWatcher::new(Reporter::new(sender, generations, source))?;
         Ok(Self { watcher })
     }
 

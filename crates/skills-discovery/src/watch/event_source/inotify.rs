@@ -16,8 +16,9 @@ use rustix::event::{EventfdFlags, PollFd, PollFlags, eventfd, poll};
 use rustix::io::Errno;
 
 use super::watch_tree::WatchTree;
-use super::{Depth, Reporter, WatchState};
+use super::watched::{Depth, WatchState};
 use crate::watch::WatchProblem;
+use crate::watch::signal::Reporter;
 
 /// How long events are collected after one was read. A program that changes files constantly costs
 /// a limited number of reports.

@@ -6,9 +6,10 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use notify::{EventKind, RecommendedWatcher, RecursiveMode, Watcher as _};
 
-use super::{Depth, Reporter, WatchState};
+use super::watched::{Depth, WatchState};
 use crate::FileStamp;
 use crate::watch::WatchProblem;
+use crate::watch::signal::Reporter;
 
 /// Watches a set of directories until it reports that it is lost.
 pub(super) struct DirectoryWatcher {

@@ -12,7 +12,7 @@ use std::sync::Arc;
 use rustix::fs::inotify::{self, CreateFlags, ReadFlags, WatchFlags};
 use rustix::io::Errno;
 
-use super::{Depth, WatchState};
+use super::watched::{Depth, WatchState};
 use crate::DiscoveryErrorKind;
 use crate::open::open_canonical;
 use crate::read_dir::for_each_entry;
