@@ -1,8 +1,10 @@
 //! Renders the skills section of a prompt within a budget.
 
+mod allocation;
 mod budget_plan;
 mod entry_report;
 mod instructions;
+mod layout;
 mod list_entry;
 mod list_format;
 mod render_report;
@@ -11,15 +13,17 @@ mod truncation;
 
 use std::borrow::Cow;
 
+pub use allocation::Allocation;
 pub use entry_report::{EntryReport, Inclusion};
 pub use instructions::UsageInstructions;
+pub use list_entry::RemovedCharacter;
 pub use list_format::ListFormat;
-pub use render_report::{RemovedCharacter, RenderReport};
+pub use render_report::RenderReport;
 pub use truncation::Truncation;
 
 use crate::budget::CostMeter;
 use crate::{Budget, ListingMode, Role, SkillSummary, Tokenizer};
-use budget_plan::BudgetPlan;
+use layout::Layout;
 use list_entry::ListEntry;
 
 /// Renders a [`SkillList`] with options.
@@ -52,22 +56,6 @@ pub struct SkillListRenderer<'a> {
     roots: Vec<&'a str>,
     usage_instructions: UsageInstructions,
     search_hint: Option<&'a str>,
-}
-
-/// How the budget for descriptions is divided, and the order of the list.
-///
-/// Pinned skills are planned and listed before all others in both cases.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
-#[non_exhaustive]
-pub enum Allocation {
-    /// Evenly, in the order of a prompt: scope (Custom, System, Admin, Repo, User), then name, then
-    /// path (Codex).
-    #[default]
-    Even,
-    /// By rank, in the order of the caller, best first: the first skills get complete descriptions.
-    /// If not even the names and paths of all skills fit, complete entries get half of the budget, and
-    /// the last line lists further skills by name alone.
-    Ranked,
 }
 
 impl<'a> SkillListRenderer<'a> {
@@ -417,55 +405,6 @@ struct PreparedEntries<'a> {
     listed: Vec<&'a SkillSummary<'a>>,
     entries: Vec<ListEntry<'a>>,
     removed_characters: Vec<RemovedCharacter>,
-}
-
-/// A plan with its entries and its totals.
-struct Layout<'a> {
-    entries: Vec<ListEntry<'a>>,
-    plan: BudgetPlan,
-    /// The lines of the table of root aliases.
-    table: Vec<String>,
-    table_cost: usize,
-    /// The number of listed skills.
-    included: usize,
-    /// The number of omitted characters of descriptions.
-    truncated: usize,
-    cost: usize,
-}
-
-impl<'a> Layout<'a> {
-    fn new(
-        entries: Vec<ListEntry<'a>>,
-        plan: BudgetPlan,
-        table: Vec<String>,
-        table_cost: usize,
-        meter: &CostMeter<'_>,
-    ) -> Self {
-        let included = plan.iter().flatten().count();
-        let truncated = entries
-            .iter()
-            .zip(&plan)
-            .map(|(entry, shown)| entry.shown_chars - shown.unwrap_or_default())
-            .sum();
-        let cost =
-            table_cost + budget_plan::plan_cost(&entries.iter().collect::<Vec<_>>(), &plan, meter);
-        Self {
-            entries,
-            plan,
-            table,
-            table_cost,
-            included,
-            truncated,
-            cost,
-        }
-    }
-
-    /// Returns true for more skills, else for more of their descriptions, else for a lower cost
-    /// (Codex).
-    fn is_better_than(&self, other: &Self) -> bool {
-        let rank = |layout: &Self| (usize::MAX - layout.included, layout.truncated, layout.cost);
-        rank(self) < rank(other)
-    }
 }
 
 /// The rendered skills section of a prompt, with a report of what was truncated or omitted.

@@ -6,8 +6,10 @@ use std::sync::Arc;
 
 use skills_discovery::{Catalog, Entry, InactiveEntry, name_similarity};
 
+use super::input::{MentionOptions, UserInput};
+use super::mention::{Mentions, Resolution};
 use super::normalize::{confusable_skeleton, normalize_name};
-use super::{MentionOptions, Mentions, Resolution, UserInput, select};
+use super::select;
 use crate::paths::resolve_symlinks;
 use crate::{ListingMode, ListingModes};
 

@@ -5,6 +5,20 @@ use std::ops::Range;
 
 use skills_discovery::{Entry, InactiveEntry};
 
+/// The mentions in user input, and the skills that they select.
+///
+/// [`selected`](Self::selected) is what a session should activate; [`all`](Self::all) explains each
+/// mention, including suggestions that need a question to the user.
+#[derive(Debug, Clone, Default)]
+#[non_exhaustive]
+pub struct Mentions<'a> {
+    /// The selected skills, each once: first those of structured input, then text by text those of
+    /// links, of `$name` and of phrases; within one of these in the order of the catalog (Codex).
+    pub selected: Vec<&'a Entry>,
+    /// All mentions with their resolutions, in the order of the input.
+    pub all: Vec<Mention<'a>>,
+}
+
 /// A mention of a skill in user input, with its resolution.
 ///
 /// Mentions that select nothing are included, so that a client can show the user why.

@@ -14,8 +14,9 @@ mod vocabulary;
 
 use std::ops::Range;
 
+use super::index::MentionIndex;
+use super::mention::{Confidence, Mention, MentionKind, Resolution, SuggestionReason};
 use super::normalize::{is_distinctive, normalize_name};
-use super::{Confidence, Mention, MentionIndex, MentionKind, Resolution, SuggestionReason};
 use crate::word_list::contains_ignore_case;
 use context::MentionContext;
 use quotes::Quotes;

@@ -7,11 +7,11 @@ use std::path::PathBuf;
 
 use skills_discovery::Entry;
 
+use super::index::MentionIndex;
+use super::input::{MentionOptions, UserInput};
+use super::mention::{Confidence, Mention, MentionKind, Mentions, Resolution};
+use super::phrase;
 use super::sigils::{NameAlphabet, SigilName, find_sigils};
-use super::{
-    Confidence, Mention, MentionIndex, MentionKind, MentionOptions, Mentions, Resolution,
-    UserInput, phrase,
-};
 
 /// The schemes of links to things that are not skills (Codex).
 const NON_SKILL_SCHEMES: [&str; 3] = ["app://", "mcp://", "plugin://"];

@@ -3,7 +3,7 @@
 //! The algorithm of Codex: everything, if it fits; otherwise names and paths, and the rest of the
 //! budget is divided character by character; otherwise as many names and paths as fit.
 
-use super::Allocation;
+use super::allocation::Allocation;
 use super::list_entry::ListEntry;
 use crate::budget::CostMeter;
 use crate::skill_summary::ListingMode;

@@ -4,7 +4,6 @@ use std::borrow::Cow;
 
 use super::entry_report::Inclusion;
 use super::list_format::ListFormat;
-use super::render_report::RemovedCharacter;
 use super::truncation::{Truncation, truncate_to_sentences};
 use crate::SkillSummary;
 use crate::budget::{CostMeter, TextSize};
@@ -34,6 +33,20 @@ pub(crate) struct ListEntry<'a> {
     description_size: TextSize,
     /// Whether the description is ASCII and needs no escaping, so that sizes need no loop.
     is_plain: bool,
+}
+
+/// An invisible character that was removed from an entry, which may have hidden text from readers.
+///
+/// A user should check the `SKILL.md` of that skill.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct RemovedCharacter {
+    /// The name of the skill.
+    pub skill: String,
+    /// The field that contained it: `name`, `description` or `path`.
+    pub field: &'static str,
+    /// The first removed character of the field.
+    pub code_point: char,
 }
 
 impl<'a> ListEntry<'a> {

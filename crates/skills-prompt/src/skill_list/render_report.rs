@@ -1,6 +1,7 @@
 //! The report on a rendered list: costs, truncated and omitted skills.
 
-use super::Layout;
+use super::layout::Layout;
+use super::list_entry::RemovedCharacter;
 use crate::{Budget, ListingMode};
 
 /// The average number of omitted characters per description above which there is a warning
@@ -43,20 +44,6 @@ pub struct RenderReport {
     pub root_aliases: usize,
     /// The invisible characters that were removed, at most one per skill.
     pub removed_characters: Vec<RemovedCharacter>,
-}
-
-/// An invisible character that was removed from an entry, which may have hidden text from readers.
-///
-/// A user should check the `SKILL.md` of that skill.
-#[derive(Debug, Clone, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct RemovedCharacter {
-    /// The name of the skill.
-    pub skill: String,
-    /// The field that contained it: `name`, `description` or `path`.
-    pub field: &'static str,
-    /// The first removed character of the field.
-    pub code_point: char,
 }
 
 impl RenderReport {
