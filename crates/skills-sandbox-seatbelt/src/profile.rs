@@ -18,8 +18,7 @@ use crate::executable_set::{Executable, ExecutableSet};
 use crate::parameter::{Parameter, Parameters, ProfilePath};
 use crate::rule::{Filter, Operation, Rule};
 
-/// The prefix of profile file names. Profiles of other runs are denied by this prefix.
-pub(crate) const FILE_PREFIX: &str = "openskills-seatbelt-";
+pub(crate) use self::system::FILE_PREFIX;
 
 /// The profile of one run: an ordered list of rules, of which the last match decides, and the paths
 /// that they refer to.
@@ -109,7 +108,7 @@ impl Profile {
         let directory = granted_directory(grants, script)?;
         builder.rules.extend([
             Rule::Deny(vec![Operation::Default], Vec::new()),
-            allow(&[Operation::SysctlRead], Vec::new()),
+            Rule::allow(&[Operation::SysctlRead], Vec::new()),
         ]);
         builder.rules.extend(system::library_rules());
         builder.rules.extend(system::temporary_rules());
@@ -239,7 +238,7 @@ impl<'a> ProfileBuilder<'a> {
     }
 
     fn allow(&mut self, operations: &[Operation], filters: Vec<Filter>) {
-        self.rules.push(allow(operations, filters));
+        self.rules.push(Rule::allow(operations, filters));
     }
 
     fn deny(&mut self, operations: &[Operation], filter: Filter) {
@@ -249,11 +248,12 @@ impl<'a> ProfileBuilder<'a> {
 
     /// Allows the skill, readable paths and writable paths, in this order.
     fn add_files(&mut self) {
-        let read = |named: &NamedPath<'_>| allow(&[Operation::FileRead], vec![named.subpath()]);
+        let read =
+            |named: &NamedPath<'_>| Rule::allow(&[Operation::FileRead], vec![named.subpath()]);
         self.rules.push(read(&self.root));
         self.rules.extend(self.reads.iter().map(read));
         let write = |named: &NamedPath<'_>| {
-            allow(
+            Rule::allow(
                 &[Operation::FileRead, Operation::FileWrite],
                 vec![named.subpath()],
             )
@@ -571,8 +571,4 @@ fn parent_directories(path: &Path) -> impl Iterator<Item = &Path> {
         .skip(1)
         // All interpreters may read the root directory.
         .filter(|path| path.parent().is_some())
-}
-
-fn allow(operations: &[Operation], filters: Vec<Filter>) -> Rule {
-    Rule::Allow(operations.to_vec(), filters)
 }

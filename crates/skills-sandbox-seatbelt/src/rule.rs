@@ -14,6 +14,12 @@ pub enum Rule {
     Deny(Vec<Operation>, Vec<Filter>),
 }
 
+impl Rule {
+    pub(crate) fn allow(operations: &[Operation], filters: Vec<Filter>) -> Self {
+        Self::Allow(operations.to_vec(), filters)
+    }
+}
+
 /// An operation of a process. A name with a star covers all names with that prefix.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]

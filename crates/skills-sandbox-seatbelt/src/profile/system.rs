@@ -5,9 +5,11 @@ use std::path::Path;
 use skills_process::SCRATCH_PREFIX;
 
 use super::protected::case_insensitive;
-use super::{FILE_PREFIX, allow};
 use crate::parameter::ProfilePath;
 use crate::rule::{Filter, Operation, Rule};
+
+/// The prefix of profile file names. Profiles of other runs are denied by this prefix.
+pub(crate) const FILE_PREFIX: &str = "openskills-seatbelt-";
 
 /// Libraries and programs of the system, and what its dynamic linker reads.
 const SYSTEM_PATHS: [&str; 12] = [
@@ -110,14 +112,14 @@ pub(super) fn interpreter_rules() -> Vec<Rule> {
     let mut rules = path_rules();
     rules.extend(device_rules());
     rules.extend([
-        allow(
+        Rule::allow(
             &[Operation::MachLookup],
             SERVICES.map(Filter::GlobalName).to_vec(),
         ),
-        allow(&[Operation::IpcPosixSem], Vec::new()),
+        Rule::allow(&[Operation::IpcPosixSem], Vec::new()),
         // Neither information about processes outside of the sandbox, nor signals to them.
-        allow(&[Operation::ProcessInfo], vec![Filter::SameSandbox]),
-        allow(&[Operation::Signal], vec![Filter::SameSandbox]),
+        Rule::allow(&[Operation::ProcessInfo], vec![Filter::SameSandbox]),
+        Rule::allow(&[Operation::Signal], vec![Filter::SameSandbox]),
     ]);
     rules
 }
@@ -126,16 +128,16 @@ fn path_rules() -> Vec<Rule> {
     let mut existing = subpaths(&SYSTEM_PATHS);
     existing.extend(subpaths(&TEMPORARY_DIRECTORIES));
     vec![
-        allow(
+        Rule::allow(
             &[Operation::FileRead, Operation::FileTestExistence],
             vec![literal("/")],
         ),
-        allow(&[Operation::FileRead], subpaths(&SETTINGS_PATHS)),
-        allow(
+        Rule::allow(&[Operation::FileRead], subpaths(&SETTINGS_PATHS)),
+        Rule::allow(
             &[Operation::FileReadMetadata, Operation::FileTestExistence],
             PATH_SYMLINKS.map(literal).to_vec(),
         ),
-        allow(&[Operation::FileTestExistence], existing),
+        Rule::allow(&[Operation::FileTestExistence], existing),
     ]
 }
 
@@ -143,7 +145,7 @@ fn device_rules() -> [Rule; 3] {
     // Only the devices: a regular file of that name is not allowed.
     let device = |path| Filter::All(vec![literal(path), Filter::CharacterDevice]);
     [
-        allow(
+        Rule::allow(
             &[
                 Operation::FileRead,
                 Operation::FileWriteData,
@@ -151,13 +153,13 @@ fn device_rules() -> [Rule; 3] {
             ],
             ["/dev/null", "/dev/dtracehelper"].map(device).to_vec(),
         ),
-        allow(
+        Rule::allow(
             &[Operation::FileRead],
             ["/dev/zero", "/dev/random", "/dev/urandom"]
                 .map(device)
                 .to_vec(),
         ),
-        allow(
+        Rule::allow(
             &[Operation::FileRead, Operation::FileWriteData],
             // These are descriptors that the process has anyway.
             vec![subpath("/dev/fd")],
