@@ -33,6 +33,8 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
+mod claim;
+mod content;
 mod error;
 mod minisign;
 mod signatures;
@@ -40,10 +42,12 @@ mod signer;
 mod sigstore;
 mod trusted_signers;
 
+pub use claim::is_same_signer;
+pub use content::Content;
 pub use error::SignatureError;
 pub use minisign::MinisignKey;
 pub use signatures::Signatures;
-pub use signer::{Signer, UNVERIFIED, UnverifiedReason, is_same_signer};
+pub use signer::{Signer, UNVERIFIED, UnverifiedReason};
 #[cfg(feature = "sigstore")]
 pub use sigstore::{SigstoreIdentity, SigstoreRoot};
-pub use trusted_signers::{Content, TrustedSigners};
+pub use trusted_signers::TrustedSigners;

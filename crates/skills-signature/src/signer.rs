@@ -2,8 +2,6 @@
 
 use std::fmt;
 
-use crate::{minisign, sigstore};
-
 /// What the text of a signer begins with if no trusted key or identity verified the signature.
 pub const UNVERIFIED: &str = "unverified:";
 
@@ -65,14 +63,4 @@ impl fmt::Display for Signer {
             Self::Unverified { signer, .. } => write!(f, "{UNVERIFIED}{signer}"),
         }
     }
-}
-
-/// Returns true if the texts of two signers are equal, or if the first one is a claim of the second
-/// one, which has become trusted.
-#[must_use]
-pub fn is_same_signer(before: &str, now: &str) -> bool {
-    before == now
-        || before.strip_prefix(UNVERIFIED).is_some_and(|claim| {
-            minisign::key_name(now).as_deref() == Some(claim) || sigstore::could_claim(now, claim)
-        })
 }

@@ -1,10 +1,8 @@
 //! The keys and identities that are trusted.
 
-use std::fs::File;
-
 #[cfg(feature = "sigstore")]
 use crate::SigstoreIdentity;
-use crate::{MinisignKey, SignatureError, Signatures, Signer, minisign, sigstore};
+use crate::{Content, MinisignKey, SignatureError, Signatures, Signer, minisign, sigstore};
 
 /// The keys and identities that signatures are verified with; by default none.
 #[derive(Debug, Clone, Default)]
@@ -12,16 +10,6 @@ pub struct TrustedSigners {
     keys: Vec<MinisignKey>,
     #[cfg(feature = "sigstore")]
     identities: Vec<SigstoreIdentity>,
-}
-
-/// What is signed.
-#[derive(Debug)]
-pub enum Content<'a> {
-    /// All bytes.
-    Bytes(&'a [u8]),
-    /// A file, which is read from its start, once for each signature. Bundles of Sigstore with a key
-    /// of RSA or Ed25519 cannot be verified for it.
-    File(&'a mut File),
 }
 
 impl TrustedSigners {
