@@ -310,6 +310,51 @@ impl PromptRenderer {
         )
     }
 
+    /// Renders the prompt of a skill for a sub-agent; `None` if the skill does not declare
+    /// `context: fork`. The request of the user is not substituted into the text of the skill.
+    ///
+    /// ```
+    /// use skills_discovery::{Discovery, Root, Scope};
+    /// use skills_library::{Library, LibraryConfig, PromptRenderer};
+    ///
+    /// # let directory = tempfile::tempdir()?;
+    /// # std::fs::create_dir(directory.path().join("review"))?;
+    /// # std::fs::write(directory.path().join("review/SKILL.md"), "---\nname: review\ndescription: Reviews code.\ncontext: fork\nagent: Explore\n---\nRead the diff.\n")?;
+    /// // The frontmatter of the skill: `context: fork` and `agent: Explore`
+    /// let discovery = Discovery::new([Root::new(directory.path(), Scope::User)]);
+    /// let library = Library::new(discovery, LibraryConfig::default());
+    /// let renderer = PromptRenderer::new(library);
+    /// let fork = renderer.fork("review", "the last commit", None)?.expect("it is a fork");
+    /// assert_eq!(fork.agent.as_deref(), Some("Explore"));
+    /// assert!(fork.prompt.contains("Read the diff."));
+    /// assert!(fork.prompt.ends_with("Use the skill review: the last commit"));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    /// Same as [`inject`](Self::inject) with the fenced format.
+    pub fn fork(
+        &self,
+        name: &str,
+        request: &str,
+        max_bytes: Option<usize>,
+    ) -> Result<Option<ForkPrompt>, LibraryError> {
+        let injection = self.inject(name, InjectionFormat::Fenced, max_bytes)?;
+        let catalog = self.library.catalog();
+        let entry = find_entry(&catalog, name)?;
+        // The file and not the catalog, which can be older than the text.
+        let document = open_files(entry)?
+            .document()
+            .map_err(|source| read_error(entry, source))?;
+        let skill = entry.name().to_string();
+        Ok(ForkPrompt::new(
+            skill,
+            document.manifest(),
+            &injection,
+            request,
+        ))
+    }
+
     /// Returns the index for finding skill mentions in user input. Built once per catalog.
     #[must_use]
     pub fn mention_index(&self) -> Arc<MentionIndex> {

@@ -1,12 +1,8 @@
 //! The prompt of a skill that runs in a sub-agent.
 
 use serde::Serialize;
-use skills_manifest::{ContextMode, ToolPattern};
-
-use super::InjectionFormat;
-use super::PromptRenderer;
-use crate::error::LibraryError;
-use crate::opened_skill::{find_entry, open_files, read_error};
+use skills_manifest::{ContextMode, Manifest, ToolPattern};
+use skills_prompt::Injection;
 
 /// What a host application needs to run a skill with `context: fork` in a sub-agent.
 ///
@@ -36,55 +32,24 @@ pub struct ForkPrompt {
     pub is_truncated: bool,
 }
 
-impl PromptRenderer {
-    /// Renders the prompt of a skill for a sub-agent; `None` if the skill does not declare
-    /// `context: fork`. The request of the user is not substituted into the text of the skill.
-    ///
-    /// ```
-    /// use skills_discovery::{Discovery, Root, Scope};
-    /// use skills_library::{Library, LibraryConfig, PromptRenderer};
-    ///
-    /// # let directory = tempfile::tempdir()?;
-    /// # std::fs::create_dir(directory.path().join("review"))?;
-    /// # std::fs::write(directory.path().join("review/SKILL.md"), "---\nname: review\ndescription: Reviews code.\ncontext: fork\nagent: Explore\n---\nRead the diff.\n")?;
-    /// // The frontmatter of the skill: `context: fork` and `agent: Explore`
-    /// let discovery = Discovery::new([Root::new(directory.path(), Scope::User)]);
-    /// let library = Library::new(discovery, LibraryConfig::default());
-    /// let renderer = PromptRenderer::new(library);
-    /// let fork = renderer.fork("review", "the last commit", None)?.expect("it is a fork");
-    /// assert_eq!(fork.agent.as_deref(), Some("Explore"));
-    /// assert!(fork.prompt.contains("Read the diff."));
-    /// assert!(fork.prompt.ends_with("Use the skill review: the last commit"));
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
-    ///
-    /// # Errors
-    /// Same as [`inject`](Self::inject) with the fenced format.
-    pub fn fork(
-        &self,
-        name: &str,
+impl ForkPrompt {
+    /// Adds a request to the text of a skill; `None` if the skill does not declare `context: fork`.
+    pub(super) fn new(
+        skill: String,
+        manifest: &Manifest,
+        injection: &Injection,
         request: &str,
-        max_bytes: Option<usize>,
-    ) -> Result<Option<ForkPrompt>, LibraryError> {
-        let injection = self.inject(name, InjectionFormat::Fenced, max_bytes)?;
-        let catalog = self.library.catalog();
-        let entry = find_entry(&catalog, name)?;
-        // The file and not the catalog, which can be older than the text.
-        let document = open_files(entry)?
-            .document()
-            .map_err(|source| read_error(entry, source))?;
-        let manifest = document.manifest();
+    ) -> Option<Self> {
         let extensions = manifest.extensions();
         if extensions.context != Some(ContextMode::Fork) {
-            return Ok(None);
+            return None;
         }
-        let skill = entry.name().to_string();
         let request = match request.trim() {
             "" => format!("Use the skill {skill}."),
             request => format!("Use the skill {skill}: {request}"),
         };
         let texts = |tools: &[ToolPattern]| tools.iter().map(ToString::to_string).collect();
-        Ok(Some(ForkPrompt {
+        Some(Self {
             agent: extensions.agent.clone(),
             model: extensions.model.clone(),
             effort: extensions.effort.clone(),
@@ -94,6 +59,6 @@ impl PromptRenderer {
             prompt: format!("{}\n\n{request}", injection.text.trim_end_matches('\n')),
             is_truncated: injection.omitted.is_some(),
             skill,
-        }))
+        })
     }
 }
