@@ -131,18 +131,6 @@ impl InstalledPython {
         )
     }
 
-    /// Returns the number of packages.
-    #[must_use]
-    pub fn len(&self) -> usize {
-        self.packages.len()
-    }
-
-    /// Returns true if there are none.
-    #[must_use]
-    pub fn is_empty(&self) -> bool {
-        self.packages.is_empty()
-    }
-
     /// Returns the requirements that count on this system and that no installed package satisfies.
     /// Of a package with extras, the packages that the extras need must be installed, too.
     #[must_use]

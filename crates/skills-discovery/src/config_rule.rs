@@ -92,18 +92,6 @@ impl ConfigRule {
         self.action == RuleAction::Disable
     }
 
-    /// Returns where the rule comes from.
-    #[must_use]
-    pub fn source(&self) -> &str {
-        &self.source
-    }
-
-    /// Returns the skills that the rule applies to.
-    #[must_use]
-    pub fn selector(&self) -> &Selector {
-        &self.selector
-    }
-
     /// Resolves the symlinks of the path of the rule, if it has one. The paths of entries are
     /// canonical, so that the rule matches the skill through whichever symlink it was written. A
     /// path that does not exist stays as it is.

@@ -44,17 +44,6 @@ impl DiscoveryError {
         }
     }
 
-    /// Returns the kind of the error of the operating system, if the class is
-    /// [`Io`](DiscoveryErrorKind::Io); [`InvalidData`](std::io::ErrorKind::InvalidData) for text
-    /// that is not UTF-8.
-    #[must_use]
-    pub fn io_kind(&self) -> Option<std::io::ErrorKind> {
-        match &self.0 {
-            Repr::Io(error) => Some(error.kind()),
-            _ => None,
-        }
-    }
-
     /// Returns the error of the manifest, with its line, if the `SKILL.md` was read but is invalid;
     /// otherwise `None`.
     #[must_use]

@@ -39,12 +39,6 @@ pub(crate) enum Problem {
 }
 
 impl LockError {
-    /// Returns the line, counted from 1; `None` if the error is about the whole file.
-    #[must_use]
-    pub fn line(&self) -> Option<usize> {
-        self.line
-    }
-
     /// Returns true if a newer version of this program has written the file.
     #[must_use]
     pub fn is_newer(&self) -> bool {

@@ -351,12 +351,6 @@ impl Difference {
             || !self.added_packages.is_empty()
             || !self.added_code.is_empty()
     }
-
-    /// Returns true if nothing changes.
-    #[must_use]
-    pub fn is_empty(&self) -> bool {
-        *self == Self::default()
-    }
 }
 
 fn has_changed(

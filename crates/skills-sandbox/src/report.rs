@@ -173,12 +173,6 @@ impl EnforcementReport {
         self.degraded.as_deref()
     }
 
-    /// Returns the hints for stronger restrictions.
-    #[must_use]
-    pub fn hints(&self) -> &[String] {
-        &self.hints
-    }
-
     /// Returns the report as human-readable lines: fields, restrictions, the degraded reason and
     /// hints.
     #[must_use]

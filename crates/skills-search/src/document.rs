@@ -53,13 +53,7 @@ impl Field {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct TextDigest(pub(crate) [u8; 32]);
 
-impl TextDigest {
-    /// Returns the bytes of the digest.
-    #[must_use]
-    pub fn as_bytes(&self) -> &[u8; 32] {
-        &self.0
-    }
-}
+impl TextDigest {}
 
 /// What an application knows about the source of a document without reading it, such as the path and
 /// the stamp of a file. A document with the tag of an earlier one has the same text.

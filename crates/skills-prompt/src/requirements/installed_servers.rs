@@ -34,11 +34,6 @@ impl InstalledServers {
         self
     }
 
-    /// Adds a server of a skill, after it was installed.
-    pub fn insert(&mut self, server: &RequiredServer) {
-        self.0.insert(server.key.clone());
-    }
-
     /// Adds the servers of another client or scope.
     pub fn extend(&mut self, others: Self) {
         self.0.extend(others.0);
