@@ -142,9 +142,9 @@ impl WasmSandbox {
         let bounds = run_control(&job, started);
         let caller: Caller = job.requested_by().map(Arc::from);
         let is_prepared = AtomicBool::new(false);
-        let begun = prepare_with_slot(&engine, bytes, &caller, &bounds, &is_prepared);
-        let (prepared, origin, place) = match with_deadline(begun, &bounds).await {
-            Ok(begun) => begun?,
+        let preparing = prepare_with_slot(&engine, bytes, &caller, &bounds, &is_prepared);
+        let (prepared, origin, slot) = match with_deadline(preparing, &bounds).await {
+            Ok(prepared) => prepared?,
             Err(reason) => {
                 let output = not_started(&job, reason, started);
                 let is_compiling = !is_prepared.into_inner() && reason == StopReason::Deadline;
@@ -155,7 +155,7 @@ impl WasmSandbox {
             .execute_prepared(&engine, &prepared, &job, &bounds)
             .await?;
         // Another run may use the slot while this one is cleaned up.
-        drop(place);
+        drop(slot);
         Ok(finished.into_output(&job, streams, &origin, started).await)
     }
 
@@ -174,10 +174,10 @@ impl WasmSandbox {
         if !finished.needs_on_demand {
             return Ok((finished, streams));
         }
-        let roomy = engine
+        let on_demand = engine
             .on_demand_instance(prepared)
             .map_err(SandboxError::invalid_program_from)?;
-        self.execute(engine, &roomy, job, &stored, bounds).await
+        self.execute(engine, &on_demand, job, &stored, bounds).await
     }
 
     async fn execute(
@@ -335,17 +335,17 @@ fn wasm_bytes(program: &Program) -> Result<&Arc<[u8]>, SandboxError> {
 
 /// Applies the deadline of the run to work before it.
 async fn with_deadline<T>(
-    begun: impl Future<Output = T>,
+    work: impl Future<Output = T>,
     bounds: &RunControl<'_>,
 ) -> Result<T, StopReason> {
-    let begun = timeout_at(bounds.deadline.into(), begun);
+    let work = timeout_at(bounds.deadline.into(), work);
     let Some(cancellation) = bounds.cancellation else {
-        return begun.await.map_err(|_| StopReason::Deadline);
+        return work.await.map_err(|_| StopReason::Deadline);
     };
     tokio::select! {
         biased;
         () = cancellation.cancelled() => Err(StopReason::Cancelled),
-        begun = begun => begun.map_err(|_| StopReason::Deadline),
+        result = work => result.map_err(|_| StopReason::Deadline),
     }
 }
 

@@ -182,16 +182,16 @@ impl PromptRenderer {
         prompter: &mut dyn Prompter,
     ) -> PreparedTurn {
         let index = self.mention_index();
-        let mut begun = self.begin_turn(&index, input, session);
+        let mut pending = self.begin_turn(&index, input, session);
         let resolved = resolve_requirements(
             &mut session.requirements,
-            &begun.turn.missing,
+            &pending.turn.missing,
             input.id,
             input.policy,
             prompter,
         );
-        begun.turn.resolve(resolved, &session.requirements);
-        self.inject_turn(begun, input, session)
+        pending.turn.resolve(resolved, &session.requirements);
+        self.inject_turn(pending, input, session)
     }
 
     /// Does the same as [`prepare_turn`](Self::prepare_turn), but asks nothing: the questions are in
@@ -202,10 +202,10 @@ impl PromptRenderer {
     /// whatever the [policy](TurnInput::policy).
     pub fn plan_turn(&self, input: &TurnInput<'_>, session: &mut TurnSession) -> PreparedTurn {
         let index = self.mention_index();
-        let mut begun = self.begin_turn(&index, input, session);
-        let missing = &begun.turn.missing;
-        begun.turn.prompts = session.requirements.prompts(missing, input.id);
-        self.inject_turn(begun, input, session)
+        let mut pending = self.begin_turn(&index, input, session);
+        let missing = &pending.turn.missing;
+        pending.turn.prompts = session.requirements.prompts(missing, input.id);
+        self.inject_turn(pending, input, session)
     }
 
     /// Returns the MCP servers that are missing for skills which a model uses by itself: it
@@ -244,7 +244,7 @@ impl PromptRenderer {
         index: &'i MentionIndex,
         input: &TurnInput<'_>,
         session: &TurnSession,
-    ) -> BegunTurn<'i> {
+    ) -> PendingTurn<'i> {
         let found = index.find(input.inputs, &input.mentions);
         let has_variable = |name: &str| {
             input.variables.contains(name) || session.requirements.secret(name).is_some()
@@ -257,7 +257,7 @@ impl PromptRenderer {
             let (skill, reason) = (&invalid.skill, &invalid.reason);
             format!("skill `{skill}` has an invalid requirement: {reason}")
         });
-        BegunTurn {
+        PendingTurn {
             turn: PreparedTurn {
                 mentions: found.all.iter().map(TurnMention::new).collect(),
                 selected: found
@@ -276,11 +276,11 @@ impl PromptRenderer {
     /// Reads the texts of the selected skills.
     fn inject_turn(
         &self,
-        begun: BegunTurn<'_>,
+        pending: PendingTurn<'_>,
         input: &TurnInput<'_>,
         session: &mut TurnSession,
     ) -> PreparedTurn {
-        let BegunTurn { mut turn, selected } = begun;
+        let PendingTurn { mut turn, selected } = pending;
         let injections = self.inject_selected(
             &selected,
             input.format,
@@ -315,7 +315,7 @@ impl PromptRenderer {
 }
 
 /// A turn before its questions, and the entries of the skills that it injects.
-struct BegunTurn<'i> {
+struct PendingTurn<'i> {
     turn: PreparedTurn,
     selected: Vec<&'i Entry>,
 }
