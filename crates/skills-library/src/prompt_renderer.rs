@@ -1,6 +1,9 @@
 //! Skills section, injections, mentions and implicit invocation.
 
 mod fork;
+mod injections;
+#[cfg(feature = "search")]
+mod list_request;
 mod turn;
 
 use std::sync::Arc;
@@ -22,6 +25,9 @@ use crate::opened_skill::{find_entry, open_files, read_error};
 use crate::scripts::{SkillPrograms, scripts};
 
 pub use fork::ForkPrompt;
+pub use injections::{ActivationResult, Injections};
+#[cfg(feature = "search")]
+pub use list_request::{ListPaths, ListRequest};
 pub use turn::{MentionDecision, PreparedTurn, TurnInput, TurnMention, TurnSession};
 
 /// Renders the texts of skills for a model.
@@ -67,63 +73,6 @@ impl TextPart {
             max_bytes,
         }
     }
-}
-
-/// Injections of the skills that a user mentioned.
-///
-/// Returned by [`PromptRenderer::inject_selected`]. Each selected skill is in exactly one of the
-/// lists, except that a truncated one is additionally in the warnings. An unreadable skill does not
-/// prevent the injection of the others.
-#[derive(Debug, Clone, Default)]
-#[non_exhaustive]
-pub struct Injections {
-    /// One injection per skill that could be read, in the order of selection. Insert them before
-    /// the user's message.
-    pub injected: Vec<Injection>,
-    /// Names of the skills whose text is already in the conversation.
-    pub already_active: Vec<String>,
-    /// Warnings for the user: skills that could not be read, and truncated texts. The wording is
-    /// that of Codex.
-    pub warnings: Vec<String>,
-}
-
-/// Result of activating a skill.
-///
-/// Returned by [`PromptRenderer::activate`]. The text is always safe to add to the conversation:
-/// for a skill that is already there it is a single line that says so, which saves context.
-#[derive(Debug, Clone)]
-#[non_exhaustive]
-pub struct ActivationResult {
-    /// Whether the text is new in the conversation, unchanged or updated.
-    pub activation: Activation,
-    /// Text for the model: the skill's text, or one line if it is already in the conversation.
-    pub injected: Injection,
-}
-
-/// A request for which skills are listed.
-#[cfg(feature = "search")]
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct ListRequest<'a> {
-    /// The request of the user, or what is known of the task.
-    pub query: &'a str,
-    /// The names of the skills that were used before, the most recent first. If there are none, those
-    /// that the usage ledger knows as used in the last weeks, at most three.
-    pub recent: &'a [&'a str],
-    /// How the paths of skills are written.
-    pub paths: ListPaths,
-}
-
-/// How a list writes the path of a `SKILL.md`.
-#[cfg(feature = "search")]
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum ListPaths {
-    /// The path of the file.
-    #[default]
-    Files,
-    /// `/skills/NAME/SKILL.md`, for a reader that must not learn paths of the host, and reads the file
-    /// by a tool that knows this path.
-    Virtual,
 }
 
 impl PromptRenderer {

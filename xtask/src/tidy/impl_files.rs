@@ -9,7 +9,7 @@ use super::source::Crate;
 const LIMIT: Limit = Limit {
     things: "files with an `impl` of this type",
     most: 2,
-    exceptions: &[("skills-library::prompt_renderer::PromptRenderer", 3)],
+    exceptions: &[],
     file: "xtask/src/tidy/impl_files.rs",
 };
 
