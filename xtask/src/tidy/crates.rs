@@ -11,7 +11,8 @@ const FILE: &str = "xtask/src/tidy/crates.rs";
 /// [`Crate`] says which lines count. A budget is raised with a comment beside it that says what for.
 const CRATES: &[(&str, usize, &[&str])] = &[
     ("skills-manifest", 8_900, &[]),
-    ("skills-ref-compat", 2_900, &["skills-manifest"]),
+    // Values and errors of strict validation have modules, so that no modules import each other.
+    ("skills-ref-compat", 2_910, &["skills-manifest"]),
     ("skills-script", 7_600, &["skills-manifest"]),
     // Data without dependencies: discovery, policy and the command need the same table of clients,
     // and none of them may depend on another.
