@@ -1,6 +1,7 @@
 //! Runs programs for tools: preparation of runs and presentation of their results.
 
 pub(crate) mod command_line;
+mod deadline;
 mod declared_packages;
 pub(crate) mod hooks;
 pub(crate) mod implicit_uses;
@@ -9,6 +10,7 @@ pub(crate) mod named_skills;
 pub(crate) mod output;
 mod program_options;
 mod remedies;
+mod runnable_skill;
 pub(crate) mod script_tool;
 pub(crate) mod session_dirs;
 pub(crate) mod skill_program;
@@ -16,10 +18,8 @@ pub(crate) mod visible_dirs;
 
 use std::path::Path;
 use std::sync::Arc;
-use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
-use skills_runtime::discovery::SkillFiles;
 use skills_runtime::policy::{HostPattern, PolicyError};
 use skills_runtime::{
     Entry, ErrorKind, Evidence, ExecutionArtifacts, ExecutionOptions, HostCommand, InputProtocol,
@@ -38,10 +38,12 @@ use crate::schema;
 use crate::virtual_files::VirtualFiles;
 use crate::{CallContext, DefaultScriptState, ToolError, ToolErrorCode, ToolOutput};
 
+pub(crate) use deadline::Deadline;
 pub use hooks::HookMode;
 pub(crate) use hooks::HookedCall;
 pub use program_options::{ProgramOptions, WorkingDirectory};
 pub(crate) use remedies::Remedies;
+pub(crate) use runnable_skill::RunnableSkill;
 pub(crate) use session_dirs::SessionDirectories;
 
 /// Maximum number of captured bytes per output stream.
@@ -64,24 +66,12 @@ pub(crate) struct ProgramRunner {
     pub(crate) remedies: Remedies,
 }
 
-/// A skill that may run, with its opened files.
-pub(crate) struct RunnableSkill {
-    pub(crate) entry: Entry,
-    pub(crate) files: SkillFiles,
-}
-
 /// The result of a run.
 pub(crate) struct CompletedRun {
     pub(crate) artifacts: ExecutionArtifacts,
     pub(crate) output: ProgramOutput,
     /// The timeout in seconds, as messages show it.
     pub(crate) timeout_seconds: String,
-}
-
-/// A deadline for everything that a call does.
-pub(crate) struct Deadline {
-    started: Instant,
-    limit: Duration,
 }
 
 impl ProgramRunner {
@@ -299,50 +289,6 @@ impl CompletedRun {
         let is_success = self.output.is_success();
         let hints: Vec<String> = refused.chain(named.hints(is_success)).collect();
         self.output.add_hints(hints);
-    }
-}
-
-impl RunnableSkill {
-    pub(crate) fn try_new(entry: Entry) -> Result<Self, ToolError> {
-        match entry.open() {
-            Ok(files) => Ok(Self { entry, files }),
-            Err(error) => Err(ToolErrorCode::SkillNotFound.error(format!(
-                "cannot open the files of skill `{}`: {error}",
-                entry.name()
-            ))),
-        }
-    }
-}
-
-impl Deadline {
-    pub(crate) fn from_secs(seconds: u64) -> Self {
-        Self::after(Duration::from_secs(seconds))
-    }
-
-    fn after(limit: Duration) -> Self {
-        Self {
-            started: Instant::now(),
-            limit,
-        }
-    }
-
-    /// Returns the remaining time in milliseconds, at least 1.
-    fn remaining_ms(&self) -> u64 {
-        let remaining = self.limit.saturating_sub(self.started.elapsed());
-        u64::try_from(remaining.as_millis())
-            .unwrap_or(u64::MAX)
-            // 0 would mean the default timeout of the runtime.
-            .max(1)
-    }
-
-    /// Returns the timeout in seconds as messages show it: the requested one, or the ceiling of the
-    /// policy if that is lower.
-    fn timeout_seconds(&self, reached_ms: Option<u64>, requested_ms: u64) -> String {
-        let limit = match reached_ms {
-            Some(reached) if reached < requested_ms => Duration::from_millis(reached),
-            _ => self.limit,
-        };
-        limit.as_secs_f64().to_string()
     }
 }
 

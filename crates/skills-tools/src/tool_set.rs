@@ -1,8 +1,10 @@
 //! The tools of a host application.
 
+mod active_skills;
 mod builder;
 mod call;
 mod hooks;
+mod inner;
 mod skills;
 
 #[cfg(feature = "watch")]
@@ -19,16 +21,15 @@ use skills_script::ScriptTool;
 
 use crate::overrides::{OverrideError, ToolOverride};
 use crate::publication::Publisher;
-use crate::registry::{ScriptScanner, ScriptToolEntry, ScriptToolRegistry};
-use crate::run::{HookMode, ProgramRunner, Remedies, script_tool};
+use crate::registry::ScriptToolEntry;
+use crate::run::{ProgramRunner, Remedies, script_tool};
 use crate::tool_definition::ToolDefinition;
-use crate::tools::{BuiltinTool, builtin_tools};
-use crate::virtual_files::VirtualFiles;
 use crate::{CallContext, Mount, ToolFormat, ToolGroup, ToolOutput};
 
 use builder::{Repr, check_directories};
 use call::{ResolvedCall, run_blocking};
-use hooks::{ActiveSkills, hooked_call};
+use hooks::hooked_call;
+use inner::Inner;
 
 pub use builder::{ToolSetBuildError, ToolSetBuilder};
 
@@ -67,15 +68,6 @@ pub use builder::{ToolSetBuildError, ToolSetBuilder};
 #[derive(Clone)]
 pub struct ToolSet {
     inner: Arc<Inner>,
-}
-
-struct Inner {
-    /// Runs programs, and has the files that all tools work on.
-    programs: ProgramRunner,
-    publisher: Publisher,
-    script_scanner: Arc<ScriptScanner>,
-    hooks: HookMode,
-    active_skills: Arc<ActiveSkills>,
 }
 
 impl ToolSet {
@@ -477,43 +469,6 @@ impl ToolSet {
 
     fn catalog(&self) -> Arc<Catalog> {
         self.inner.catalog()
-    }
-}
-
-impl Inner {
-    fn files(&self) -> &VirtualFiles {
-        &self.programs.files
-    }
-
-    fn runtime(&self) -> &SkillRuntime {
-        &self.programs.files.runtime
-    }
-
-    fn catalog(&self) -> Arc<Catalog> {
-        self.runtime().library().current_catalog()
-    }
-
-    fn has_group(&self, group: ToolGroup) -> bool {
-        self.files().groups.contains(&group)
-    }
-
-    /// Returns whether the tools of scripts can be called. Whether they are listed depends on the
-    /// group.
-    fn has_script_tools(&self) -> bool {
-        self.has_group(ToolGroup::ScriptTools) || self.has_group(ToolGroup::LoadedScripts)
-    }
-
-    fn registry(&self, catalog: &Arc<Catalog>) -> Result<ScriptToolRegistry, OverrideError> {
-        Ok(ScriptToolRegistry::new(
-            self.script_scanner.index(catalog),
-            self.programs.overrides.snapshot()?,
-            self.programs.default_script_state,
-        ))
-    }
-
-    /// Returns the enabled built-in tools.
-    fn builtin_tools(&self) -> Vec<&'static BuiltinTool> {
-        builtin_tools(&self.files().groups)
     }
 }
 

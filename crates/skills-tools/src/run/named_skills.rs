@@ -5,10 +5,11 @@ use std::path::Path;
 use skills_runtime::discovery::Lookup;
 use skills_runtime::{Entry, RunTarget};
 
+use super::ProgramRunner;
 use super::command_line::CommandLine;
+use super::runnable_skill::RunnableSkill;
 use super::skill_program::{find_skill_program, program_index};
 use super::visible_dirs::VisibleDirs;
-use super::{ProgramRunner, RunnableSkill};
 use crate::path_map::{PathMap, find_path};
 use crate::virtual_files::VirtualFiles;
 use crate::virtual_path::escape_for_display;

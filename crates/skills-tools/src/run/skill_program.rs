@@ -3,7 +3,7 @@
 use skills_runtime::discovery::SkillFiles;
 use skills_runtime::{RunTarget, ScriptType};
 
-use super::RunnableSkill;
+use super::runnable_skill::RunnableSkill;
 
 /// Commands that run the rest of a command line in the Python environment of a project. The script of
 /// a skill runs in the environment that the runtime has for it.

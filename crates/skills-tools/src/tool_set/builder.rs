@@ -5,8 +5,9 @@ use std::sync::Arc;
 
 use skills_runtime::{Remedy, Root, SkillRuntime};
 
-use super::hooks::ActiveSkills;
-use super::{Inner, ToolSet};
+use super::ToolSet;
+use super::active_skills::ActiveSkills;
+use super::inner::Inner;
 use crate::folded_paths::canonicalize_existing;
 use crate::mount::{Access, MountTable};
 use crate::overrides::OverrideStore;

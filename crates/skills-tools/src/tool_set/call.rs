@@ -6,7 +6,7 @@ use serde_json::Value;
 use skills_script::is_command_line;
 use skills_threads::ThreadError;
 
-use super::Inner;
+use super::inner::Inner;
 use crate::argument_validator::ArgumentValidator;
 use crate::nearest_name::nearest_name;
 use crate::portable_schema::remove_client_arguments;

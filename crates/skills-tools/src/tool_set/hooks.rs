@@ -1,51 +1,14 @@
 //! What hooks see of a tool call, and the skills whose hooks apply to it.
 
-use std::collections::HashMap;
-use std::path::{Path, PathBuf};
-use std::sync::Mutex;
-
 use serde_json::{Map, Value, json};
 use skills_runtime::Entry;
 use skills_script::build_argv;
-use skills_threads::lock;
 
-use super::Inner;
 use super::call::ResolvedCall;
+use super::inner::Inner;
 use crate::registry::ScriptToolEntry;
 use crate::run::hooks::command_text;
 use crate::run::{HookMode, HookedCall};
-use crate::virtual_files::VirtualFiles;
-
-/// The skills that each session has activated, by directory, the latest last. Every session is
-/// removed at its end.
-#[derive(Debug, Default)]
-pub(crate) struct ActiveSkills(Mutex<HashMap<String, Vec<PathBuf>>>);
-
-impl ActiveSkills {
-    /// Records that a session uses a skill. Without a session, nothing is recorded.
-    pub(super) fn activate(&self, files: &VirtualFiles, session: Option<&str>, name: &str) {
-        if let (Some(session), Some(entry)) = (session, files.find_active(name)) {
-            self.add(session, entry.directory());
-        }
-    }
-
-    fn add(&self, session: &str, directory: &Path) {
-        let mut sessions = lock(&self.0);
-        let skills = sessions.entry(session.to_owned()).or_default();
-        skills.retain(|known| known != directory);
-        skills.push(directory.to_owned());
-    }
-
-    pub(super) fn of_session(&self, session: &str) -> Vec<PathBuf> {
-        let sessions = lock(&self.0);
-        sessions.get(session).cloned().unwrap_or_default()
-    }
-
-    pub(super) fn remove(&self, session: &str) {
-        let mut sessions = lock(&self.0);
-        sessions.remove(session);
-    }
-}
 
 /// Returns the call as hooks see it; `None` if no hook applies. Performs blocking I/O.
 pub(super) fn hooked_call(

@@ -1,0 +1,41 @@
+//! The deadline of a call.
+
+use std::time::{Duration, Instant};
+
+/// A deadline for everything that a call does.
+pub(crate) struct Deadline {
+    started: Instant,
+    limit: Duration,
+}
+
+impl Deadline {
+    pub(crate) fn from_secs(seconds: u64) -> Self {
+        Self::after(Duration::from_secs(seconds))
+    }
+
+    pub(super) fn after(limit: Duration) -> Self {
+        Self {
+            started: Instant::now(),
+            limit,
+        }
+    }
+
+    /// Returns the remaining time in milliseconds, at least 1.
+    pub(super) fn remaining_ms(&self) -> u64 {
+        let remaining = self.limit.saturating_sub(self.started.elapsed());
+        u64::try_from(remaining.as_millis())
+            .unwrap_or(u64::MAX)
+            // 0 would mean the default timeout of the runtime.
+            .max(1)
+    }
+
+    /// Returns the timeout in seconds as messages show it: the requested one, or the ceiling of the
+    /// policy if that is lower.
+    pub(super) fn timeout_seconds(&self, reached_ms: Option<u64>, requested_ms: u64) -> String {
+        let limit = match reached_ms {
+            Some(reached) if reached < requested_ms => Duration::from_millis(reached),
+            _ => self.limit,
+        };
+        limit.as_secs_f64().to_string()
+    }
+}
