@@ -28,7 +28,7 @@ pub(crate) fn start_watching(server: &Server) {
         };
         let mut options = WatchOptions::default();
         options.on_problem = Some(Arc::new(|problem| tracing::warn!("{problem}")));
-        match server.inner.shared_tools.watch_with(options, changed) {
+        match server.inner.shared_tools.watch(options, changed) {
             // Set only once, since watching starts only once.
             Ok(handle) => drop(server.inner.list_watcher.handle.set(handle)),
             Err(error) => stop_watching(&server, &error),

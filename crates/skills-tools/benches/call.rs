@@ -185,7 +185,10 @@ mod watched {
         let tools = host.tools(groups);
         let (sender, changes) = std::sync::mpsc::channel();
         let watching = tools
-            .watch(move || sender.send(()).unwrap_or_default())
+            .watch(
+                skills_runtime::discovery::WatchOptions::default(),
+                move || sender.send(()).unwrap_or_default(),
+            )
             .unwrap();
         assert!(watching.is_event_driven(), "this system reports no events");
         fs::create_dir(host.directory.path().join("skills/last")).unwrap();

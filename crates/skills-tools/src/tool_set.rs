@@ -402,7 +402,7 @@ impl ToolSet {
 
     /// Watches the skills, and calls `changed` on a thread of its own when the catalog or a file in
     /// a skill's `scripts/` has changed, so that the [definitions](Self::definitions) may differ.
-    /// Changes within the debounce interval of the [default options](WatchOptions) cause one call.
+    /// Changes within the debounce interval of the options cause one call.
     ///
     /// While the handle is alive and events are reported, calls and definitions scan only if an
     /// event was reported since the last scan, or if that scan is older than one second. No
@@ -426,16 +426,7 @@ impl ToolSet {
     /// # Errors
     /// Fails if the system does not start the thread.
     #[cfg(feature = "watch")]
-    pub fn watch(&self, changed: impl FnMut() + Send + 'static) -> io::Result<RootWatcher> {
-        self.watch_with(WatchOptions::default(), changed)
-    }
-
-    /// Watches the skills with other intervals than [`watch`](Self::watch).
-    ///
-    /// # Errors
-    /// Fails if the system does not start the thread.
-    #[cfg(feature = "watch")]
-    pub fn watch_with(
+    pub fn watch(
         &self,
         options: WatchOptions,
         mut changed: impl FnMut() + Send + 'static,

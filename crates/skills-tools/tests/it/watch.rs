@@ -25,7 +25,7 @@ fn watch(tools: &Tools, quiet: Duration) -> Option<(RootWatcher, Receiver<()>)> 
     (options.debounce, options.poll_interval) = (quiet, Some(PATIENCE * 10));
     let watching = tools
         .set
-        .watch_with(options, move || sender.send(()).unwrap_or_default())
+        .watch(options, move || sender.send(()).unwrap_or_default())
         .unwrap();
     if !watching.is_event_driven() {
         eprintln!(
@@ -266,7 +266,7 @@ async fn no_call_relies_on_a_failed_watcher() {
         sender.send(()).unwrap();
         panic!("on purpose");
     };
-    let watching = tools.set.watch_with(options, changed).unwrap();
+    let watching = tools.set.watch(options, changed).unwrap();
     host.skill("more", "");
     changes.recv_timeout(PATIENCE).unwrap();
     assert_eq!(
@@ -298,7 +298,7 @@ fn a_watcher_can_be_dropped_in_its_callback() {
         drop(of_thread.lock().unwrap().take());
         sender.send(()).unwrap_or_default();
     };
-    *handle.lock().unwrap() = Some(tools.set.watch_with(options, changed).unwrap());
+    *handle.lock().unwrap() = Some(tools.set.watch(options, changed).unwrap());
     host.skill("more", "").script("more", "a.py", "");
     while changes.recv_timeout(PATIENCE).is_ok() {}
     host.script("more", "b.py", "");
