@@ -263,10 +263,9 @@ fn help_text(call: &Call<'_, '_>, default: Option<&Value>) -> Option<String> {
 
 #[cfg(test)]
 mod tests {
-    use std::time::Instant;
-
     use proptest::prelude::*;
     use serde_json::json;
+    use skills_test_support::thread_time;
 
     use super::*;
     use crate::resolve::resolve_arguments;
@@ -520,7 +519,7 @@ for p in [sub.add_parser('a'), sub.add_parser('b')]:
 
     #[test]
     fn hostile_sources_take_linear_time() {
-        let start = Instant::now();
+        let start = thread_time();
         for piece in [
             "p.add_argument(",
             "p.add_argument('--a',[",
@@ -544,7 +543,8 @@ for p in [sub.add_parser('a'), sub.add_parser('b')]:
             );
             let _ = read(&Tokens::python(&source), &mut Vec::new());
         }
-        assert!(start.elapsed().as_secs() < 20, "{:?}", start.elapsed());
+        let time = thread_time().saturating_sub(start);
+        assert!(time.as_secs() < 20, "{time:?}");
     }
 
     /// Fragments of calls in any order, with any characters between them.
