@@ -1,9 +1,10 @@
 //! Selection of script interpreters. Scripts run on Unix only.
 
+mod interpreter_arg;
 #[cfg(unix)]
 mod trusted_path;
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use skills_runtime::{
     Builder, PlannedRun, RuntimeError, SandboxError, SandboxErrorKind, ScriptType,
@@ -13,17 +14,8 @@ use crate::error::CommandError;
 use crate::file_mode::has_execute_bit;
 use crate::process_environment::Environment;
 use crate::settings::Settings;
-use crate::words::parse_script_type;
 
-/// An interpreter for the scripts of a type.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct InterpreterArg {
-    /// The skill whose scripts it runs; `None` for all.
-    pub(crate) skill: Option<String>,
-    pub(crate) kind: ScriptType,
-    /// The path as given, which can be relative.
-    pub(crate) path: PathBuf,
-}
+pub(crate) use interpreter_arg::{InterpreterArg, parse_interpreter};
 
 /// Configures interpreters: the given ones, else those of the settings, else those of the system,
 /// else those in trusted directories of `PATH`.
@@ -141,23 +133,6 @@ pub(crate) fn explain_error(error: anyhow::Error, settings: &Settings) -> anyhow
         "the setting `{key}` names this path; `skills config show` says in which file, and `skills config set {key} PATH` sets another one for the user"
     );
     CommandError::with_hint(failed, hint).into()
-}
-
-/// Parses `KIND=PATH` or `SKILL:KIND=PATH`.
-pub(crate) fn parse_interpreter(text: &str) -> Result<InterpreterArg, String> {
-    let (name, path) = text
-        .split_once('=')
-        .filter(|(_, path)| !path.is_empty())
-        .ok_or_else(|| "expected KIND=PATH or SKILL:KIND=PATH".to_owned())?;
-    let (skill, name) = match name.split_once(':') {
-        Some((skill, name)) => (Some(skill.to_owned()), name),
-        None => (None, name),
-    };
-    Ok(InterpreterArg {
-        skill,
-        kind: parse_script_type("script type", name)?,
-        path: PathBuf::from(path),
-    })
 }
 
 #[cfg(test)]

@@ -1,15 +1,15 @@
 //! `skills validate PATH…`: checks skills and collections against the specification or a client.
 
 mod collection;
+mod finding;
 mod report;
 mod sarif;
 
 use std::path::PathBuf;
 
-use clap::{Args, ValueEnum};
-use serde::Serialize;
-use serde_json::{Value, json};
-use skills_ref_compat::{Client, Diagnostic, Severity, StrictError};
+use clap::Args;
+use serde_json::json;
+use skills_ref_compat::{Client, Severity, StrictError};
 use skills_runtime::SkillRuntime;
 use skills_runtime::discovery::{
     ClientProfile, DiscoveryError, DiscoveryErrorKind, ReadingRules, SkillFiles,
@@ -21,9 +21,11 @@ use super::reference_output::{print_error, print_plain};
 use crate::context::{Context, unknown_profile};
 use crate::error::CommandError;
 use crate::exit::Exit;
-use crate::lint::{self, DenyArgs, SkillFindings};
+use crate::lint::{DenyArgs, SkillFindings};
 use crate::output::Output;
 use crate::skill_path::SkillPath;
+use finding::Finding;
+use report::ReportFormat;
 
 /// Check skills against the specification or a client
 ///
@@ -42,19 +44,6 @@ pub(crate) struct Validate {
 
     #[command(flatten)]
     deny: DenyArgs,
-}
-
-/// The format of a report.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub(crate) enum ReportFormat {
-    /// Text for people
-    Text,
-    /// One JSON document, as with --json
-    Json,
-    /// Annotations of GitHub Actions
-    Github,
-    /// One SARIF 2.1.0 document, for code scanning
-    Sarif,
 }
 
 /// What is reported of findings of low severity.
@@ -151,84 +140,6 @@ pub(crate) fn check_like_reference(paths: &[PathBuf], context: &Context) -> anyh
         output.print_json(&json!({"valid": exit == Exit::Success, "results": results}))?;
     }
     Ok(exit)
-}
-
-/// An error or warning about a skill.
-#[derive(Debug, Serialize)]
-pub(super) struct Finding {
-    #[serde(skip)]
-    severity: Severity,
-    code: &'static str,
-    /// The file, if it is not the skill file.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    path: Option<String>,
-    line: Option<usize>,
-    column: Option<usize>,
-    message: String,
-    /// What a rule found in the text.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    found: Option<Value>,
-}
-
-impl Finding {
-    fn of_client(found: Diagnostic) -> Self {
-        Self {
-            severity: found.severity,
-            ..Self::error(found.code, found.message).at(found.line)
-        }
-    }
-
-    fn error(code: &'static str, message: impl Into<String>) -> Self {
-        Self {
-            severity: Severity::Error,
-            code,
-            path: None,
-            line: None,
-            column: None,
-            message: message.into(),
-            found: None,
-        }
-    }
-
-    fn warning(code: &'static str, message: impl Into<String>) -> Self {
-        Self {
-            severity: Severity::Warning,
-            ..Self::error(code, message)
-        }
-    }
-
-    fn of_text(found: &skills_lint::Finding, is_denied: bool) -> Self {
-        let severity = if is_denied {
-            Severity::Error
-        } else {
-            Severity::Warning
-        };
-        let is_skill_file = found.path().eq_ignore_ascii_case("SKILL.md");
-        Self {
-            severity,
-            path: (!is_skill_file).then(|| found.path().to_owned()),
-            line: Some(found.line()),
-            found: Some(lint::to_json(found)),
-            ..Self::error(found.rule(), lint::message(found))
-        }
-    }
-
-    /// Returns the file of the finding.
-    fn file(&self, target: &SkillPath) -> PathBuf {
-        let name = self
-            .path
-            .clone()
-            .unwrap_or_else(|| target.file_name().to_string());
-        target.directory().join(name)
-    }
-
-    fn at(self, line: Option<usize>) -> Self {
-        Self { line, ..self }
-    }
-
-    fn is_error(&self) -> bool {
-        self.severity == Severity::Error
-    }
 }
 
 /// Finds the client profile by its name.

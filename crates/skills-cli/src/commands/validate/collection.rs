@@ -9,7 +9,7 @@ use skills_runtime::discovery::{
 };
 use skills_runtime::{Catalog, Entry, Root, Scope};
 
-use super::Finding;
+use super::finding::Finding;
 use crate::context::Context;
 use crate::skill_path::SkillPath;
 

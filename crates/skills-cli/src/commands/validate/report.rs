@@ -3,14 +3,29 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
+use clap::ValueEnum;
 use serde_json::{Value, json};
 
 use super::collection::{Target, Targets};
-use super::{Finding, ReportFormat, sarif};
+use super::finding::Finding;
+use super::sarif;
 use crate::counted::counted;
 use crate::exit::Exit;
 use crate::output::{Output, line};
 use crate::skill_path::SkillPath;
+
+/// The format of a report.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum ReportFormat {
+    /// Text for people
+    Text,
+    /// One JSON document, as with --json
+    Json,
+    /// Annotations of GitHub Actions
+    Github,
+    /// One SARIF 2.1.0 document, for code scanning
+    Sarif,
+}
 
 /// Prints the report and returns the exit code: 1 if a path is missing or a skill has errors.
 pub(super) fn print(

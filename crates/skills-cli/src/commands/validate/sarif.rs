@@ -4,8 +4,8 @@ use std::collections::BTreeSet;
 
 use serde_json::{Value, json};
 
-use super::Finding;
 use super::collection::{Target, Targets};
+use super::finding::Finding;
 
 const SCHEMA: &str = "https://json.schemastore.org/sarif-2.1.0.json";
 
