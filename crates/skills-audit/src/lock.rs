@@ -34,7 +34,6 @@ impl FileLock {
         Ok(lock_with_timeout(&file, timeout)?.then(|| Self(file)))
     }
 
-    /// Returns the locked file.
     pub(crate) fn file(&self) -> &File {
         &self.0
     }

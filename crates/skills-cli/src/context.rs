@@ -379,7 +379,6 @@ pub(crate) fn given_root_limits() -> ScanLimits {
     limits
 }
 
-/// Returns the roots of `--root`.
 fn given_roots(paths: &[PathBuf]) -> Vec<Root> {
     let mut seen = HashSet::new();
     let mut roots = Vec::new();

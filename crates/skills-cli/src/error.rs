@@ -33,7 +33,6 @@ pub(crate) struct CommandError {
 }
 
 impl CommandError {
-    /// Creates an error with a code and an exit code.
     pub(crate) fn new(code: &'static str, exit: Exit, message: impl Into<String>) -> Self {
         Self {
             code,
@@ -310,7 +309,6 @@ pub(crate) fn print_error(error: &anyhow::Error, output: Output) {
     }
 }
 
-/// Returns an error as JSON.
 pub(crate) fn to_json(error: &anyhow::Error) -> Value {
     let error = CommandError::from_any(error);
     let hint = error.help.as_deref().map(complete_commands);

@@ -85,7 +85,6 @@ pub(crate) fn settings_lock_path(environment: &Environment) -> Option<PathBuf> {
     Some(environment.state_dir()?.join("settings"))
 }
 
-/// Returns the path of the audit log.
 pub(crate) fn audit_log_path(environment: &Environment) -> Option<PathBuf> {
     Some(environment.state_dir()?.join("audit.jsonl"))
 }

@@ -101,7 +101,6 @@ pub(crate) fn drafts_dir(
     })
 }
 
-/// Returns the mount of a workspace.
 pub(crate) fn workspace_mount(directory: PathBuf) -> Mount {
     Mount::writable("workspace", directory).with_host_path()
 }

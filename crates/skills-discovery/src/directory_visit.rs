@@ -58,7 +58,6 @@ pub(crate) enum Listing {
     SkillFileOnly,
 }
 
-/// The result of visiting a directory.
 #[derive(Default)]
 pub(crate) struct VisitResult {
     pub(crate) entry: Option<Entry>,

@@ -489,7 +489,6 @@ enum SkillFileListing {
     Omit,
 }
 
-/// The state of a listing.
 #[derive(Default)]
 struct ListState {
     files: Vec<StampedFile>,

@@ -200,7 +200,6 @@ fn by_path(listing: SourceListing) -> BTreeMap<TreePath, ListedOrSkipped> {
     found
 }
 
-/// Returns the path of the skill that a path is in.
 fn parent<'a>(path: &TreePath, skills: &BTreeSet<&'a TreePath>) -> Option<&'a TreePath> {
     let mut above = path.ancestors().skip(1);
     above.find_map(|above| skills.get(&TreePath::new(above).ok()?).copied())

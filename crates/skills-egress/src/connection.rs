@@ -24,7 +24,6 @@ const TUNNEL_ESTABLISHED: &[u8] = b"HTTP/1.1 200 Connection established\r\n\r\n"
 const DRAIN_BYTES: usize = 256 * 1024;
 const DRAIN_TIMEOUT: Duration = Duration::from_secs(1);
 
-/// One connection.
 pub(crate) struct Connection {
     client: BufferedStream<TcpStream>,
     connector: HostConnector,

@@ -7,7 +7,6 @@ use std::pin::Pin;
 use tokio::net::{TcpStream, UdpSocket};
 use tokio::sync::Semaphore;
 
-/// A boxed future.
 type BoxFuture<'a, T> = Pin<Box<dyn Future<Output = io::Result<T>> + Send + 'a>>;
 
 /// How many names are resolved concurrently in this process. The system resolver cannot be

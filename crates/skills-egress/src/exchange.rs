@@ -141,7 +141,6 @@ async fn receive_head(
     }
 }
 
-/// The head of a response.
 struct ResponseHead {
     status: u16,
     status_line: String,

@@ -16,7 +16,6 @@ pub(crate) struct Request {
     pub(crate) fields: Fields,
 }
 
-/// A request as it is forwarded.
 #[derive(Debug)]
 pub(crate) struct ForwardedRequest {
     pub(crate) head: Vec<u8>,
@@ -24,7 +23,6 @@ pub(crate) struct ForwardedRequest {
     pub(crate) response_body: ResponseBody,
 }
 
-/// The body of the response to a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum ResponseBody {
     Present,

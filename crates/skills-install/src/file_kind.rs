@@ -36,7 +36,6 @@ impl FileKind {
     }
 }
 
-/// Returns the kinds of the files of a skill.
 pub(crate) fn file_kinds(
     skill: &SkillFiles,
     files: &BTreeMap<String, FileFacts>,

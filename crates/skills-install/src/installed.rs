@@ -17,7 +17,6 @@ pub(crate) enum Installed {
 }
 
 impl Installed {
-    /// Reads a directory.
     pub(crate) fn read(directory: &Path) -> Self {
         match directory.symlink_metadata() {
             Err(_) => return Self::Missing,

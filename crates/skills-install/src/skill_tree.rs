@@ -5,7 +5,6 @@ use std::collections::BTreeMap;
 use cap_std::fs::Dir;
 use skills_discovery::{DigestedContent, DiscoveryError, SkillFiles, is_generated};
 
-/// One file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct FileFacts {
     pub(crate) bytes: u64,

@@ -183,7 +183,6 @@ impl SourceKind for Unusable {
 }
 
 impl Location {
-    /// Returns the path.
     pub(crate) fn path(&self) -> &Path {
         match self {
             Self::Path(path) => path,

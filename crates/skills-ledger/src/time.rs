@@ -66,7 +66,6 @@ impl Timestamp {
             .unwrap_or(SystemTime::UNIX_EPOCH)
     }
 
-    /// Returns the whole days since an earlier time.
     pub(crate) fn whole_days_since(self, earlier: Self) -> u64 {
         self.0.saturating_sub(earlier.0) / MILLIS_PER_DAY
     }

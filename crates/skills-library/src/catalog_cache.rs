@@ -29,7 +29,6 @@ struct LatestSnapshot {
     generation: Option<Generation>,
 }
 
-/// The result of a scan.
 pub(crate) struct ScanResult {
     pub(crate) snapshot: Arc<CatalogSnapshot>,
     /// Whether it differs from the one before. It does not if a later scan has finished already.

@@ -120,7 +120,6 @@ fn download(severity: Severity, matched: &str, line: &str) -> Judgment {
     }
 }
 
-/// An address in a command.
 #[derive(Debug, Clone, Copy)]
 struct Address<'a> {
     /// With the scheme, if it has one.

@@ -23,7 +23,6 @@ static HARMLESS_COMMENT: LazyRegex = LazyRegex::new(
     r"^\s*(?:todo|note to (?:self|editors?|maintainers?)|markdownlint|prettier|eslint|toc|/?toc|begin|end|start|license|copyright|spdx|vale|cspell|generated|auto-?generated|do not edit|source|ref|badges?|template|example|optional|if (?:you|your)|replace|fill|delete|add your|describe|insert|remove)\b",
 );
 
-/// Returns the findings of hidden text in a file.
 pub(crate) fn findings(file: &File<'_>, text: &str) -> Vec<Finding> {
     let mut found = invisible_characters(file, text);
     found.extend(blanks(file, text));

@@ -1,6 +1,5 @@
 //! The text of a skill, as the caller read it.
 
-/// A file of a skill.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct File<'a> {
     pub(crate) path: &'a str,

@@ -19,7 +19,6 @@ pub(crate) const MEMORY_FILES: &str = include_str!("words/memory_files.txt");
 /// Names of skills that many people install.
 pub(crate) const POPULAR_NAMES: &str = include_str!("words/popular_names.txt");
 
-/// Returns the entries of a list.
 pub(crate) fn entries(list: &'static str) -> impl Iterator<Item = &'static str> {
     list.lines()
         .map(str::trim)

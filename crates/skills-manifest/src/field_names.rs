@@ -90,7 +90,6 @@ impl Spelling {
     }
 }
 
-/// The letters of a name.
 fn letters(name: &str) -> impl Iterator<Item = u8> {
     name.bytes()
         .filter(|byte| !matches!(byte, b'-' | b'_'))

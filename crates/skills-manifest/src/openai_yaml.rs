@@ -150,7 +150,6 @@ impl OpenAiMetadata {
     }
 }
 
-/// The fields of `policy`.
 const POLICY_FIELDS: [&str; 2] = ["allow_implicit_invocation", "products"];
 
 /// Returns true if a key is a spelling of `policy` or of one of its fields.

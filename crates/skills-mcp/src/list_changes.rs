@@ -27,7 +27,6 @@ impl ListKind {
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct ListVersions([ListVersion; 3]);
 
-/// The version of a list.
 #[derive(Debug, Clone, Copy, Default)]
 struct ListVersion {
     /// Digest of the content as last served.
@@ -50,7 +49,6 @@ impl ListVersions {
         self
     }
 
-    /// Returns the lists that changed since `before`.
     pub(crate) fn changed_since(self, before: Self) -> impl Iterator<Item = ListKind> {
         let lists = ListKind::ALL.into_iter();
         lists.filter(move |list| self.get(*list) != before.get(*list))

@@ -55,7 +55,6 @@ pub(crate) async fn get(server: &Server, uri: String) -> Result<GetSkillResult, 
         .with_cache_scope(CacheScope::Private))
 }
 
-/// Lists a directory of a skill.
 pub(crate) async fn list_directory(
     server: &Server,
     request: ReadResourceDirectoryRequestParams,

@@ -3,7 +3,6 @@
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, percent_decode_str, utf8_percent_encode};
 use serde_json::{Value, json};
 
-/// Prefix of the URIs of skills.
 pub(crate) const SKILL_PREFIX: &str = "skill://";
 /// Prefix of the URIs of tool files, followed by a virtual path.
 pub(crate) const FILE_PREFIX: &str = "skills-files:///";

@@ -116,7 +116,6 @@ pub(crate) struct Namespaces {
     pub(crate) home: CString,
 }
 
-/// The network of the child.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum NetworkSetup {
     /// That of the host process, in which the filter denies sockets.

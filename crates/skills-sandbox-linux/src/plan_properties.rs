@@ -237,7 +237,6 @@ impl Host {
     }
 }
 
-/// A requested path with its access.
 type PathRequest = (PathBuf, Access);
 
 /// Returns a plan, or `None` if the policy or the backend rejects the requests.

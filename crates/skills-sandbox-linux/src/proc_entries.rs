@@ -55,7 +55,6 @@ pub(crate) fn is_visible(name: &[u8]) -> bool {
     name.iter().all(u8::is_ascii_digit) || name == b"." || name == b".." || VISIBLE.contains(&name)
 }
 
-/// Returns the covers.
 pub(crate) fn covers() -> Covers {
     Covers {
         location: c"dev/.proc".into(),

@@ -240,7 +240,6 @@ fn shared_memory_entry(paths: &[PathRule], scratch: &Path) -> Option<RootFsEntry
     })
 }
 
-/// Returns the path of `HOME`.
 pub(crate) fn home_path(scratch: &Path) -> PathBuf {
     scratch.join("home")
 }

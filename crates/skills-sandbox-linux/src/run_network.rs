@@ -44,7 +44,6 @@ impl RunNetwork {
         self != Self::None
     }
 
-    /// Returns the port of the proxy, if there is one.
     pub(crate) fn proxy_port(self) -> Option<u16> {
         match self {
             Self::Proxy(port) => Some(port),

@@ -14,7 +14,6 @@ const CORE_MODULE: &[u8] = &[1, 0, 0, 0];
 const COMPONENT_LAYER: &[u8] = &[1, 0];
 /// The only module that a core module may import from: WASI preview 1.
 const PREVIEW1: &str = "wasi_snapshot_preview1";
-/// The supported interfaces.
 const SUPPORTED_INTERFACES: [&str; 7] = [
     "wasi:cli/",
     "wasi:clocks/",

@@ -17,7 +17,6 @@ pub(crate) enum MonitoredResult<T> {
     Panicked(String),
 }
 
-/// A monitored future.
 pub(crate) struct Monitored<'a, F> {
     future: Option<Pin<Box<F>>>,
     stop: &'a StopFlag,
@@ -68,7 +67,6 @@ impl<F: Future> Future for Monitored<'_, F> {
     }
 }
 
-/// Returns the message of a panic.
 pub(crate) fn panic_message(panic: &(dyn Any + Send)) -> String {
     let text = panic.downcast_ref::<&str>().map(ToString::to_string);
     text.or_else(|| panic.downcast_ref::<String>().cloned())

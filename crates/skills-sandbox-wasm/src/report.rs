@@ -9,7 +9,6 @@ use crate::fs::SCRATCH_PATH;
 use crate::prepared_component::CodeSource;
 use crate::run::FinishedRun;
 
-/// The input of a report.
 pub(crate) struct ReportInput<'a> {
     pub(crate) grants: &'a Grants,
     pub(crate) quotas: &'a [Quota],

@@ -63,7 +63,6 @@ pub enum ScriptSkipReason {
 
 /// Extensions of scripts that become tools.
 const EXTENSIONS: [&str; 7] = ["py", "sh", "bash", "js", "mjs", "cjs", "ts"];
-/// Directories of tests.
 const TEST_DIRECTORIES: [&str; 4] = ["test", "tests", "__tests__", "__mocks__"];
 /// Directories of packages and caches.
 const PACKAGE_DIRECTORIES: [&str; 4] = ["node_modules", "site-packages", "vendor", "__pycache__"];

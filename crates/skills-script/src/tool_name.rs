@@ -159,7 +159,6 @@ impl NameClaim<'_> {
         self.hashed_name(digits, &[self.skill.name.as_bytes(), self.file.as_bytes()])
     }
 
-    /// Returns the name with a hash that is unique.
     fn unique_hashed_name(&self) -> String {
         self.hashed_name(
             HASH_DIGITS,

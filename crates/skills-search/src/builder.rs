@@ -64,7 +64,6 @@ enum WordKey {
     Long([u8; MAX_KEY_BYTES]),
 }
 
-/// The terms of one word.
 #[derive(Clone, Copy)]
 enum TermsOfWord {
     One(u32),

@@ -34,7 +34,6 @@ struct Evidence {
     title_rarity: f32,
 }
 
-/// Returns the confidence of a ranking.
 pub(crate) fn confidence(index: &SearchIndex, query: &Query, ranked: &[Ranked]) -> Confidence {
     let best = ranked.iter().take(EXAMINED);
     best.map(|ranked| Evidence::collect(index, query, ranked.document).confidence(query))

@@ -213,7 +213,6 @@ impl SearchIndex {
         &self.counts[start as usize..self.documents[document].end as usize]
     }
 
-    /// Returns the counts of a term in a document.
     pub(crate) fn count(&self, document: usize, term: u32) -> Option<TermCount> {
         let terms = self.terms_of(document);
         let found = terms.binary_search_by_key(&term, |count| count.term);

@@ -18,7 +18,6 @@ pub(crate) struct Query {
     pub(crate) is_conversation: bool,
 }
 
-/// A term of a query.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct QueryTerm {
     pub(crate) text: String,

@@ -13,7 +13,6 @@ pub(crate) struct TermTable {
     words: HashMap<Box<str>, u32, RandomState>,
 }
 
-/// A term of a table.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Term {
     Word(u32),

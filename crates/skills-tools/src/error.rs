@@ -138,7 +138,6 @@ impl ToolErrorCode {
 }
 
 impl ToolError {
-    /// Sets the hint.
     pub(crate) fn with_hint(mut self, hint: impl Into<String>) -> Self {
         self.hint = Some(hint.into());
         self

@@ -146,7 +146,6 @@ pub(crate) struct MountTable {
     mounts: Vec<OpenMount>,
 }
 
-/// An open mount.
 #[derive(Debug, Clone)]
 pub(crate) struct OpenMount {
     pub(crate) name: String,

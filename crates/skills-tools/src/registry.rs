@@ -40,7 +40,6 @@ pub(crate) struct RegistryEntry<'a> {
     settings: ToolOverride,
 }
 
-/// The tool of one script.
 pub(crate) struct ScriptToolEntry {
     pub(crate) tool: ScriptTool,
     pub(crate) entry: Entry,

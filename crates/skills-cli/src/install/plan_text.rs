@@ -126,7 +126,6 @@ pub(crate) fn short_revision(revision: &str) -> String {
     }
 }
 
-/// Returns a change as JSON.
 pub(crate) fn change_json(change: &SkillChange, found: Option<&SkillFindings>) -> Value {
     let locked = change.locked();
     let difference = change.difference();

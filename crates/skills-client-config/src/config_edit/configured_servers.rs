@@ -41,7 +41,6 @@ impl ConfiguredServers {
         keys.any(|known| known == key)
     }
 
-    /// Returns the keys of the servers.
     pub(crate) fn keys(self) -> BTreeSet<String> {
         self.servers.into_values().flatten().collect()
     }

@@ -183,7 +183,6 @@ impl Archive {
         Ok(archive)
     }
 
-    /// Returns the file.
     pub(crate) fn into_file(self) -> File {
         self.file
     }

@@ -138,7 +138,6 @@ fn strip_field_prefix<'a>(line: &'a str, field: &str) -> Option<&'a str> {
     is_spelling_of(key, field).then_some(rest)
 }
 
-/// Returns true if a line starts a field.
 fn starts_any_field(line: &str) -> bool {
     line.split_once(':').is_some_and(|(key, rest)| {
         let is_word_byte = |b: u8| b.is_ascii_alphanumeric() || matches!(b, b'-' | b'_');

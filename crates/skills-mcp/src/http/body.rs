@@ -37,7 +37,6 @@ pub(super) async fn read(
     Ok(Request::from_parts(parts, bytes.into()))
 }
 
-/// Reads a JSON body.
 async fn read_json(
     headers: &HeaderMap,
     body: Body,

@@ -7,9 +7,7 @@ use http::header::{CACHE_CONTROL, HeaderMap, HeaderName, HeaderValue, X_CONTENT_
 
 use super::rejection::Rejection;
 
-/// The header with the session id.
 pub(super) const SESSION_ID: HeaderName = HeaderName::from_static("mcp-session-id");
-/// The header with the protocol version.
 pub(super) const PROTOCOL_VERSION: HeaderName = HeaderName::from_static("mcp-protocol-version");
 
 /// Returns the value of a header that may occur once.

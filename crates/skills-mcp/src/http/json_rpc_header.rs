@@ -66,7 +66,6 @@ impl JsonRpcHeader {
         self.method.as_ref().and(self.id.as_ref())
     }
 
-    /// Returns the id of an `initialize` request.
     pub(super) fn initialize_id(&self) -> Option<&RequestId> {
         let is_initialize = self.kind() == MessageKind::Initialize;
         self.id.as_ref().filter(|_| is_initialize)

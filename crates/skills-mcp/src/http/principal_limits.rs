@@ -13,7 +13,6 @@ use super::limits::HttpLimits;
 use super::rejection::Rejection;
 use crate::Principal;
 
-/// A principal with its limits.
 #[derive(Debug)]
 pub(super) struct PrincipalLimits {
     pub(super) principal: Principal,

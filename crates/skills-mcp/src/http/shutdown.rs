@@ -4,7 +4,6 @@ use tokio_util::sync::{CancellationToken, DropGuard};
 
 use super::rejection::Rejection;
 
-/// The phases of a shutdown.
 #[derive(Debug, Clone, Default)]
 pub(super) struct ShutdownPhases {
     /// New requests are rejected.

@@ -28,7 +28,6 @@ struct Request {
     _permit: OwnedSemaphorePermit,
 }
 
-/// The state of a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum RequestState {
     /// It is running.

@@ -117,7 +117,6 @@ fn without_marks(line: &str) -> &str {
     }
 }
 
-/// Returns the code spans of a line.
 fn code_spans(line: &str) -> Vec<&str> {
     let mut spans = Vec::new();
     let mut rest = line;

@@ -131,7 +131,6 @@ fn is_public_npm_config(text: &str) -> bool {
     })
 }
 
-/// Returns true for a URL with a path.
 fn has_path(url: &str) -> bool {
     let rest = url.split_once("://").map_or(url, |(_, rest)| rest);
     rest.split_once('/')

@@ -8,7 +8,6 @@ const WORDS: &str = include_str!("sigils.txt");
 
 static ENVIRONMENT_VARIABLES: Words = Words::new(|| section(WORDS, "environment variables"));
 
-/// A name with a sigil.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct SigilName<'a> {
     pub(super) name: &'a str,

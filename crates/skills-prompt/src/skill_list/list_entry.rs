@@ -217,7 +217,6 @@ fn first_removed(
     })
 }
 
-/// Returns the size of a path in an entry.
 fn path_size(path: &str, format: ListFormat) -> TextSize {
     // Most paths need no escaping, so their size is known without building the text.
     let is_plain = path.bytes().fold(true, |plain, b| {

@@ -112,7 +112,6 @@ fn comment_lines(source: &str, language: Language) -> Vec<&str> {
         .collect()
 }
 
-/// Returns the text of a line of a block comment.
 fn block_text<'a>(line: &'a str, markers: &[char]) -> &'a str {
     let text = line.split("*/").next().unwrap_or_default();
     text.trim_start_matches(markers).trim()

@@ -156,7 +156,6 @@ fn single_name(variables: &BTreeSet<&str>) -> Option<String> {
     (variables.len() == 1 && is_argument_name(&name)).then_some(name)
 }
 
-/// Returns the name of a property for a variable.
 pub(super) fn property_name(variable: &str) -> String {
     let name = variable.trim_start_matches(['_', '$']);
     // A constant.

@@ -19,7 +19,6 @@ pub(super) struct Signs {
 }
 
 impl Signs {
-    /// Returns the input convention.
     pub(super) fn convention(&self) -> InputConvention {
         if self.parses_first_word {
             InputConvention::JsonArgument

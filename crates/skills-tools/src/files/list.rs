@@ -13,7 +13,6 @@ use super::join_parts;
 use crate::folded_paths::FoldedPaths;
 use crate::virtual_path::{escape_for_display, invalid_part_reason};
 
-/// Limits of a listing.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct ListLimits {
     /// Maximum number of entries of a directory; larger ones are not listed.
@@ -50,7 +49,6 @@ pub(crate) enum HiddenFiles {
     Exclude,
 }
 
-/// One page of a listing.
 #[derive(Debug, Default)]
 pub(crate) struct Page {
     /// Ordered by the bytes of the names; a directory comes before its entries.
@@ -63,7 +61,6 @@ pub(crate) struct Page {
     pub(crate) is_truncated: bool,
 }
 
-/// One entry of a listing.
 #[derive(Debug)]
 pub(crate) struct ListedEntry {
     /// Names of the path below the listed directory.

@@ -36,7 +36,6 @@ pub(super) fn create_file(parent: &Dir, options: &OpenOptions) -> io::Result<(Fi
     create_unique(parent, |name| parent.open_with(name, options))
 }
 
-/// Creates a directory.
 pub(crate) fn create_directory(parent: &Dir) -> io::Result<TemporaryDirectory> {
     let (lock, name) = create_unique(parent, |name| {
         parent.create_dir(name)?;

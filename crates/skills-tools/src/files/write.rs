@@ -30,7 +30,6 @@ pub(crate) enum WriteMode {
     Append,
 }
 
-/// The result of a write.
 #[derive(Debug)]
 pub(crate) struct WriteResult {
     /// Digest of the whole file, if it is not larger than 16 MiB.

@@ -18,7 +18,6 @@ use crate::{CallContext, ToolError, ToolErrorCode, ToolOutput};
 use skills_script::build_argv;
 use skills_script::stem;
 
-/// Returns the definition of a script tool.
 pub(crate) fn definition(entry: &ScriptToolEntry) -> ToolDefinition {
     let tool = &entry.tool;
     ToolDefinition {

@@ -272,7 +272,6 @@ fn check_drafts_not_mounted(drafts: &Path, files: &VirtualFiles) -> Result<(), R
     }
 }
 
-/// Returns the canonical paths of the roots of a runtime.
 fn canonical_roots(runtime: &SkillRuntime, is_wanted: impl Fn(&Root) -> bool) -> Vec<PathBuf> {
     runtime
         .library()

@@ -23,7 +23,6 @@ const DEFAULT_BYTES: usize = 12 << 10;
 /// Maximum number of programs that the text names.
 const MAX_NAMED: usize = 20;
 
-/// Arguments of `load_skill`.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct LoadArguments {

@@ -40,7 +40,6 @@ pub(crate) const TOOL: Tool = Tool {
     call: Call::Files(call),
 };
 
-/// Reads a file of a skill.
 fn call(context: FileCall<'_>, mut arguments: Value) -> Result<ToolOutput, ToolError> {
     let [name, path] = ["name", "path"].map(|key| text_argument(&arguments, key).to_owned());
     let virtual_path = VirtualPath::in_skill(&name, &path)?.to_string();

@@ -41,7 +41,6 @@ const COMMON_DATA: [&str; 8] = [
     "explanation",
 ];
 
-/// Arguments of `run_skill_script`.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct ScriptArguments {

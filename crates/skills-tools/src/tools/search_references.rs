@@ -20,7 +20,6 @@ const MAX_LIMIT: usize = 10;
 /// Maximum length of a query, in characters.
 const MAX_QUERY_CHARS: usize = 500;
 
-/// Arguments of `search_references`.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct ReferenceArguments {

@@ -20,7 +20,6 @@ const MAX_QUERY_CHARS: usize = 500;
 /// Number of results that are recorded as found: a model rarely looks further.
 const MAX_RECORDED: usize = 5;
 
-/// Arguments of `search_skills`.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct SearchArguments {

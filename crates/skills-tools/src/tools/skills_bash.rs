@@ -21,7 +21,6 @@ use crate::{CallContext, ToolError, ToolErrorCode, ToolGroup, ToolOutput};
 
 const DEFAULT_TIMEOUT: u64 = 60;
 
-/// Arguments of `skills_bash`.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct BashArguments {

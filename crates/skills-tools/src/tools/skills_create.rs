@@ -28,7 +28,6 @@ const MAX_SCRIPT_BYTES: usize = 1 << 20;
 /// Maximum length of a script's name, in characters.
 const MAX_SCRIPT_NAME_CHARS: usize = 64;
 
-/// Arguments of `skills_create`.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct CreateArguments {

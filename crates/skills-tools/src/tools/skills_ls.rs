@@ -25,7 +25,6 @@ const MAX_DEPTH: usize = 8;
 /// Maximum length of a task, in characters.
 const MAX_TASK_CHARS: usize = 500;
 
-/// Arguments of `skills_ls`.
 #[derive(Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 struct LsArguments {

@@ -28,7 +28,6 @@ const MAX_LINES: u64 = 100_000;
 /// The longest character, so that every call makes progress.
 const MAX_CHARACTER_BYTES: u64 = 4;
 
-/// Arguments of `skills_read`.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct ReadArguments {

@@ -27,7 +27,6 @@ use crate::{CallContext, ToolError, ToolErrorCode, ToolGroup, ToolOutput};
 
 const DEFAULT_TIMEOUT: u64 = 120;
 
-/// Arguments of `skills_run`.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct RunArguments {

@@ -24,7 +24,6 @@ use skills_threads::lock;
 /// Maximum size of one write: 1 MiB.
 const MAX_BYTES: usize = 1 << 20;
 
-/// Arguments of `skills_write`.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct WriteArguments {

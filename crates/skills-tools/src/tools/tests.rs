@@ -116,7 +116,6 @@ impl Fixture {
     }
 }
 
-/// Calls a tool for files.
 fn call(tool: &Tool, files: &VirtualFiles, arguments: Value) -> Result<ToolOutput, ToolError> {
     let Call::Files(call) = tool.call else {
         panic!("{} is not a tool for files", tool.name);

@@ -28,7 +28,6 @@ pub(crate) struct TargetFile {
 }
 
 impl TargetFile {
-    /// The settings of the user.
     pub(crate) const USER: Self = Self { project: false };
 
     pub(super) fn is_project(&self) -> bool {

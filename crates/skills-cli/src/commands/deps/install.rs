@@ -122,7 +122,6 @@ fn require_agreement(
     require_confirmation(question, "nothing was installed", output)
 }
 
-/// Installs a plan.
 fn install(opened: &OpenedPackages, plan: &PackagePlan, output: Output) -> anyhow::Result<Exit> {
     let OpenedPackages { runtime, name, .. } = opened;
     let (call, progress) = SetupProgress::add_to(CallContext::default());

@@ -69,7 +69,6 @@ impl Finding {
         }
     }
 
-    /// Returns the file of the finding.
     pub(super) fn file(&self, target: &SkillPath) -> PathBuf {
         let name = self
             .path

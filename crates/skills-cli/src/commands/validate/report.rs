@@ -188,7 +188,6 @@ fn document(targets: &Targets, checks: &[Vec<Finding>], exit: Exit) -> Value {
     document
 }
 
-/// Returns the findings of one skill as JSON.
 pub(super) fn to_json(target: &SkillPath, findings: &[Finding]) -> Value {
     let (errors, warnings): (Vec<_>, Vec<_>) =
         findings.iter().partition(|finding| finding.is_error());

@@ -260,7 +260,6 @@ impl WatchTree {
         Ok(())
     }
 
-    /// Ends one watch.
     fn end(&mut self, number: i32) {
         self.by_number.remove(&number);
         // Fails if the kernel has ended the watch already.

@@ -69,7 +69,6 @@ fn parse_location(text: &str) -> Option<Result<Location, Problem>> {
     }
 }
 
-/// Returns the text of a location.
 pub(super) fn text(location: &Location) -> String {
     match location {
         Location::Path(path) => format!("git+{}", explicit_path(path)),

@@ -26,7 +26,6 @@ pub(super) trait EventSink<'a> {
     fn text_piece(&mut self, piece: &'a str) -> Option<()>;
     /// Line ends in the text.
     fn line_breaks(&mut self, count: usize);
-    /// The text ends.
     fn end_text(&mut self) -> Option<()>;
     /// The value is a mapping or a list, whose entries or items follow.
     fn begin_nested(&mut self, kind: NestedKind) -> Option<()>;

@@ -244,7 +244,6 @@ fn classify_reason(words: &[&str], sentence: Sentence) -> SuggestionReason {
     }
 }
 
-/// Checks the words after the name and the word "skill".
 pub(super) fn check_after_name(words: &[&str], skill_word: SkillWord) -> Option<SuggestionReason> {
     // After a name alone fewer words are allowed, since "use X in Y" may talk about an ordinary X.
     let allowed = match skill_word {

@@ -23,7 +23,6 @@ pub(super) fn read(lines: &ShellLines<'_>) -> Option<ArgumentSpec> {
     })
 }
 
-/// An option with one letter.
 struct LetterOption {
     letter: char,
     has_value: bool,

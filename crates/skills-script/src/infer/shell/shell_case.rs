@@ -100,7 +100,6 @@ fn commands(branches: &[Branch<'_>]) -> Option<CommandSet> {
     (names.len() > 1).then(|| CommandSet::of_names(names))
 }
 
-/// One branch of a `case`.
 struct Branch<'a> {
     patterns: Vec<&'a str>,
     body: String,
