@@ -18,6 +18,7 @@ use crate::executable_set::{Executable, ExecutableSet};
 use crate::parameter::{Parameter, Parameters, ProfilePath};
 use crate::rule::{Filter, Operation, Rule};
 
+#[cfg(unix)]
 pub(crate) use self::system::FILE_PREFIX;
 
 /// The profile of one run: an ordered list of rules, of which the last match decides, and the paths
