@@ -154,8 +154,9 @@ const CRATES: &[(&str, usize, &[&str])] = &[
         ],
     ),
     (
+        // Reading a skill of a source before it is planned.
         "skills-library",
-        3_600,
+        3_630,
         &[
             "skills-discovery",
             "skills-ledger",
