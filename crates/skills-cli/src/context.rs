@@ -11,7 +11,7 @@ use skills_runtime::discovery::{
 };
 use skills_runtime::ledger::Ledger;
 use skills_runtime::prompt::{ListingMode, ListingModes};
-use skills_runtime::{Builder, Catalog, Root, Scope, Secrets, SkillRuntime};
+use skills_runtime::{Builder, Catalog, Locale, Root, Scope, Secrets, SkillRuntime};
 use skills_store::trusted_file::{self, TrustErrorKind};
 
 use crate::counted::counted;
@@ -236,6 +236,10 @@ impl Context {
         let home = self.environment.home();
         let home = home.and_then(|home| home.canonicalize().ok());
         let builder = home.into_iter().fold(builder, Builder::user_home);
+        let builder = builder.locale(Locale::from_variables(|name| {
+            let value = self.environment.variable(name)?;
+            value.to_str().map(str::to_owned)
+        }));
         let cache = self.environment.cache_dir().into_iter();
         Ok(cache.fold(builder, |builder, cache| {
             builder.search_cache(cache.join(state::SEARCH_CACHE_DIR))

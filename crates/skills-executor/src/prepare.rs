@@ -62,6 +62,7 @@ impl Ready {
             .streams(streams.for_job(events.as_ref()));
         let user_home = services.config().user_home.as_deref();
         let job = user_home.into_iter().fold(job, Job::user_home);
+        let job = job.locale(services.config().locale.clone());
         let checked = authorized.checked();
         let uncovered = checked.verify_content(authorized.content()).await?;
         let readable_skills = authorized.checked().readable_skills();

@@ -10,7 +10,7 @@ use skills_library::{
     ContentDigests, Library, OnMissing, ProgramSearch, Secrets, with_interpreters,
 };
 use skills_policy::{ApprovalMode, PermissionManager, Policy};
-use skills_sandbox::ScriptType;
+use skills_sandbox::{Locale, ScriptType};
 use tokio::sync::{AcquireError, OwnedSemaphorePermit, Semaphore};
 
 use crate::approval_queue::ApprovalQueue;
@@ -66,6 +66,8 @@ pub struct ExecutorConfig {
     pub protected_paths: Vec<PathBuf>,
     /// The home directory of the user, which messages of programs name as `~`.
     pub user_home: Option<PathBuf>,
+    /// The language and the time zone of the user.
+    pub locale: Locale,
     /// The number of programs that run at the same time; others wait.
     pub max_concurrent_runs: usize,
     /// How packages that skills declare are installed; `None` if they are not.
@@ -87,6 +89,7 @@ impl Default for ExecutorConfig {
             read_only_paths: Vec::new(),
             protected_paths: Vec::new(),
             user_home: None,
+            locale: Locale::default(),
             max_concurrent_runs: 16,
             #[cfg(all(feature = "packages", unix))]
             packages: None,

@@ -10,7 +10,7 @@ use skills_ledger::Ledger;
 use skills_library::{ContentDigests, Finders, LibraryConfig, OnNewCatalog};
 use skills_policy::{ApprovalStore, Approver, PermissionManager, Policy, SandboxChoice};
 use skills_prompt::ListingModes;
-use skills_sandbox::Sandbox;
+use skills_sandbox::{Locale, Sandbox};
 
 use crate::{Executor, Library, OnMissing, Precompile, Secrets, SkillRuntime};
 use skills_executor::{
@@ -52,6 +52,7 @@ pub struct Builder {
     read_only_paths: Vec<PathBuf>,
     protected_paths: Vec<PathBuf>,
     user_home: Option<PathBuf>,
+    locale: Locale,
     #[cfg(all(feature = "packages", unix))]
     packages: Option<crate::PackageConfig>,
 }
@@ -87,6 +88,7 @@ impl Default for Builder {
             read_only_paths: Vec::new(),
             protected_paths: Vec::new(),
             user_home: None,
+            locale: Locale::default(),
             #[cfg(all(feature = "packages", unix))]
             packages: None,
         }
@@ -268,6 +270,12 @@ impl Builder {
         self
     }
 
+    /// Sets the language and the time zone that programs get, such as those of the user. Default: none.
+    pub fn locale(mut self, locale: Locale) -> Self {
+        self.locale = locale;
+        self
+    }
+
     /// Sets the on-disk code cache of the built-in WebAssembly backend. Default: none; each process
     /// compiles again.
     #[cfg(feature = "wasm")]
@@ -440,6 +448,7 @@ impl Builder {
             read_only_paths: self.read_only_paths,
             protected_paths: self.protected_paths,
             user_home: self.user_home,
+            locale: self.locale,
             max_concurrent_runs: self.max_concurrent_runs,
             #[cfg(all(feature = "packages", unix))]
             packages: self.packages,

@@ -97,7 +97,7 @@ pub use skills_prompt::{Budget, SkillList};
 pub use skills_sandbox::SandboxErrorKind;
 pub use skills_sandbox::{
     CancellationToken, CapturedOutput, ChangedKeyLink, EnforcementReport, EnforcementStatus,
-    Evidence, InputSink, InputStream, NeverAllowed, OutputStream, Preparation, Quota,
+    Evidence, InputSink, InputStream, Locale, NeverAllowed, OutputStream, Preparation, Quota,
     QuotaExceeded, QuotaPart, Refusal, Refusals, RefusedOperation, Restriction, RunEvent, Sandbox,
     SandboxError, ScriptType, Termination,
 };

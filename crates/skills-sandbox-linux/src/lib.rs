@@ -71,6 +71,7 @@
 mod cgroup;
 mod child;
 mod child_setup;
+mod denied_settings;
 mod excluded_paths;
 mod granted_path;
 mod hints;

@@ -7,6 +7,7 @@ use skills_policy::{FileGrant, Grants, NetworkGrant, ResourceLimits, SpawnGrant}
 use skills_process::{KeyFiles, MemoryRlimit, ProgramFinder, ProtectedEntries, ResolvedProgram};
 use skills_sandbox::{Environment, Job, Program, Quota, SandboxError};
 
+use crate::denied_settings;
 use crate::isolation::IsolationLevel;
 use crate::key_rules::{check_readable, find_keys, without_keys};
 use crate::path_rule::{PathAccess, PathRule, PlanContext, SymlinkPolicy};
@@ -472,7 +473,6 @@ fn build_environment(
     let home = home_of_run(context);
     let mut fixed: Vec<(String, String)> = [
         ("HOME", home.to_string_lossy().as_ref()),
-        ("LANG", "C.UTF-8"),
         ("PATH", search_path),
         // Python would try to write byte code next to the script, and load packages from HOME.
         ("PYTHONDONTWRITEBYTECODE", "1"),
@@ -481,6 +481,10 @@ fn build_environment(
     ]
     .map(|(name, value)| (name.to_owned(), value.to_owned()))
     .into();
+    fixed.extend(job.user_locale().languages("C.UTF-8"));
+    if context.isolation == IsolationLevel::Landlock {
+        fixed.extend(denied_settings::variables());
+    }
     fixed.extend(program.environment.iter().cloned());
     fixed.extend(endpoint.into_iter().flat_map(ProxyEndpoint::variables));
     Environment::new(job, fixed)

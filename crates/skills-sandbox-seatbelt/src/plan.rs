@@ -197,8 +197,6 @@ fn build_environment(
     let path = executables.path_env();
     let mut fixed: Vec<(String, String)> = [
         ("HOME", scratch),
-        // The only UTF-8 locale that every macOS has.
-        ("LANG", "en_US.UTF-8"),
         ("PATH", path.as_str()),
         // Python would write its caches next to the script, in a directory that is read-only.
         ("PYTHONDONTWRITEBYTECODE", "1"),
@@ -208,6 +206,8 @@ fn build_environment(
     ]
     .map(|(name, value)| (name.to_owned(), value.to_owned()))
     .into();
+    // The only UTF-8 locale that every macOS has.
+    fixed.extend(job.user_locale().languages("en_US.UTF-8"));
     fixed.extend(executables.interpreter().envs.iter().cloned());
     if let ProxyAccess::LocalPort(port) = network {
         fixed.extend(skills_egress::proxy_env(port));

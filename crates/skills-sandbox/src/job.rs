@@ -8,7 +8,7 @@ use std::sync::Arc;
 use bytes::Bytes;
 use skills_policy::{Grants, is_unsafe_variable};
 
-use crate::{CancellationToken, ProgramStreams, Quota, SandboxError};
+use crate::{CancellationToken, Locale, ProgramStreams, Quota, SandboxError};
 
 /// A program with its arguments, environment, input and grants, for a backend to run. A job cannot
 /// exist without [`Grants`], which only policy creates, so every run was authorized.
@@ -47,6 +47,7 @@ pub struct Job {
     current_dir: Option<PathBuf>,
     path_aliases: Vec<(PathBuf, PathBuf)>,
     user_home: Option<PathBuf>,
+    locale: Locale,
     quotas: Vec<Quota>,
     cancellation: Option<CancellationToken>,
     caller: Option<String>,
@@ -198,6 +199,7 @@ impl Job {
             current_dir: None,
             path_aliases: Vec::new(),
             user_home: None,
+            locale: Locale::default(),
             quotas: Vec::new(),
             cancellation: None,
             caller: None,
@@ -290,6 +292,19 @@ impl Job {
     #[must_use]
     pub fn user_home_path(&self) -> Option<&Path> {
         self.user_home.as_deref()
+    }
+
+    /// Sets the language and the time zone of the user. Containers get the time zone alone, since an image
+    /// has languages of its own; WebAssembly gets none.
+    pub fn locale(mut self, locale: Locale) -> Self {
+        self.locale = locale;
+        self
+    }
+
+    /// Returns the language and the time zone of the user.
+    #[must_use]
+    pub fn user_locale(&self) -> &Locale {
+        &self.locale
     }
 
     /// Hides an absolute path and everything below it, also inside a granted directory. A backend that

@@ -65,6 +65,10 @@ impl Environment {
             .map(|(name, value)| (name.to_owned(), value.to_owned()));
         let mut variables: Vec<(String, String)> = jobs.collect();
         variables.extend(fixed);
+        // That of the caller comes first.
+        let has_zone = variables.iter().any(|(name, _)| name == "TZ");
+        let time_zone = job.user_locale().time_zone().filter(|_| !has_zone);
+        variables.extend(time_zone.map(|zone| ("TZ".to_owned(), zone.to_owned())));
         let python_path = job.python_module_directory().and_then(Path::to_str);
         variables.extend(python_path.map(|path| ("PYTHONPATH".to_owned(), path.to_owned())));
         let is_set = |name: &str| variables.iter().any(|(known, _)| known == name);

@@ -74,8 +74,8 @@ const CRATES: &[(&str, usize, &[&str])] = &[
     ("skills-build", 2_280, &["skills-store"]),
     // Questions as values, and what a further attempt of a run takes over.
     ("skills-policy", 8_600, &["skills-clients"]),
-    // Events of runs, and the grace of a cancellation.
-    ("skills-sandbox", 2_850, &["skills-policy"]),
+    // Events of runs, the grace of a cancellation, the language and time zone of the user.
+    ("skills-sandbox", 2_950, &["skills-policy"]),
     (
         "skills-sandbox-conformance",
         2_700,

@@ -46,6 +46,7 @@ mod interpreters;
 mod json_errors;
 #[cfg(target_os = "linux")]
 mod live_output;
+mod locale;
 mod lookup;
 #[cfg(feature = "mcp")]
 mod mcp;

@@ -245,11 +245,14 @@ pub const HOST_VARIABLES: &[&str] = &[
 /// The documented variables, and those that shells set themselves.
 pub const DOCUMENTED_VARIABLES: &[&str] = &[
     "DEBIAN_FRONTEND",
+    // Without namespaces.
+    "GIT_CONFIG_NOSYSTEM",
     "GIT_PAGER",
     "GIT_TERMINAL_PROMPT",
     "HOME",
     "LANG",
     "LOGNAME",
+    "NPM_CONFIG_GLOBALCONFIG",
     "OMP_NUM_THREADS",
     "OPENBLAS_NUM_THREADS",
     "PAGER",

@@ -54,6 +54,24 @@ async fn the_environment_is_exactly_the_documented_one() {
     }
 }
 
+/// Where settings of the system are denied and not absent, git would end.
+#[tokio::test]
+async fn git_works_at_both_levels() {
+    for mode in supported_modes() {
+        let skill = Skill::new(mode).allow("spawn");
+        let script =
+            "git init --quiet \"$TMPDIR/r\" && git -C \"$TMPDIR/r\" status --short && echo done";
+        let job = skill.job("main.sh", script);
+        let output = skill.run(job).await;
+        assert_eq!(
+            output.stdout.text(),
+            "done\n",
+            "{mode:?}: {}",
+            output.stderr.text()
+        );
+    }
+}
+
 #[tokio::test]
 async fn shell_scripts_run_with_shell_builtins() {
     for mode in supported_modes() {
