@@ -1,7 +1,9 @@
 //! The command line: commands and their help.
 
+use std::ffi::OsString;
+
 use clap::error::ErrorKind;
-use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
+use clap::{Args, CommandFactory, FromArgMatches, Parser, Subcommand};
 
 #[cfg(all(feature = "packages", unix))]
 use crate::commands::deps;
@@ -20,13 +22,16 @@ use crate::error::CommandError;
 use crate::exit::Exit;
 use crate::global_options::GlobalOptions;
 
+/// Name of the command in its help and version.
+const NAME: &str = "skills";
+
 /// Find, check, show and safely run agent skills
 ///
 /// A skill is a directory with a SKILL.md. Without --root, the skill directories of known clients
 /// are searched, such as .agents/skills and .claude/skills of the project and of the home
 /// directory; `skills list --roots` lists them.
 #[derive(Debug, Parser)]
-#[command(name = "skills", version, max_term_width = 100, after_help = Exit::help())]
+#[command(name = NAME, version, max_term_width = 100, after_help = Exit::help())]
 pub(crate) struct Arguments {
     #[command(flatten)]
     pub(crate) options: GlobalOptions,
@@ -51,9 +56,8 @@ pub(crate) enum Command {
     Run(Deferred<run::Run>),
     Trust(Deferred<trust::Trust>),
     Accept(Deferred<accept::Accept>),
-    // Not deferred: its help would show the options for HTTP below those of every command.
     #[cfg(feature = "mcp")]
-    Mcp(Box<mcp::Mcp>),
+    Mcp(Deferred<mcp::Mcp>),
     #[cfg(not(feature = "mcp"))]
     #[command(hide = true)]
     Mcp(AnyArguments),
@@ -136,18 +140,61 @@ impl Arguments {
     ///
     /// Help and errors come from the complete definition, which has the commands in sections.
     pub(crate) fn from_process() -> Result<Self, clap::Error> {
-        match Self::try_parse() {
+        Self::from_list(&std::env::args_os().collect::<Vec<_>>())
+    }
+
+    fn from_list(arguments: &[OsString]) -> Result<Self, clap::Error> {
+        match Self::from_definition(Self::definition_for(arguments), arguments) {
             // The version needs no definition of the commands.
             Err(error) if error.kind() != ErrorKind::DisplayVersion => {
-                Self::from_arg_matches(&Self::command_with_sections().try_get_matches()?)
+                Self::from_definition(Self::definition_with_sections(), arguments)
             }
             result => result,
         }
     }
 
-    /// Returns the definition of the command line, with the commands in sections.
-    fn command_with_sections() -> clap::Command {
-        let mut command = Self::command();
+    fn from_definition(
+        definition: clap::Command,
+        arguments: &[OsString],
+    ) -> Result<Self, clap::Error> {
+        Self::from_arg_matches_mut(&mut definition.try_get_matches_from(arguments)?)
+    }
+
+    /// Returns a definition of the command line with the commands that are among `arguments`.
+    ///
+    /// What it accepts, the complete definition accepts with the same result. clap copies the
+    /// options of every command into each command, which takes longer than to parse.
+    fn definition_for(arguments: &[OsString]) -> clap::Command {
+        let mut definition = clap::Command::new(NAME)
+            .version(env!("CARGO_PKG_VERSION"))
+            .subcommand_required(true);
+        let is_named = |name: &str| arguments.iter().any(|word| word == name);
+        let mut words = arguments.iter().filter_map(|word| word.to_str());
+        if words.any(Command::has_subcommand) {
+            let all = Command::augment_subcommands(clap::Command::new(NAME));
+            let named = all
+                .get_subcommands()
+                .filter(|command| is_named(command.get_name()));
+            definition = definition.subcommands(named.cloned());
+        }
+        GlobalOptions::augment_args(definition)
+    }
+
+    /// Returns the complete definition of the command line.
+    pub(crate) fn definition() -> clap::Command {
+        // Built before the options of every command, which its help lists below its own.
+        #[cfg(feature = "mcp")]
+        return Self::command().mut_subcommands(|command| match command.get_name() {
+            "mcp" => mcp::Mcp::augment_args(command).defer(|command| command),
+            _ => command,
+        });
+        #[cfg(not(feature = "mcp"))]
+        Self::command()
+    }
+
+    /// Returns the complete definition, with the commands in sections.
+    fn definition_with_sections() -> clap::Command {
+        let mut command = Self::definition();
         command.build();
         let template = format!(
             "{{about-with-newline}}\n{{usage-heading}} {{usage}}\n\n{}{{all-args}}{{after-help}}",
@@ -187,6 +234,8 @@ fn render_sections(command: &clap::Command) -> String {
 }
 
 impl Command {
+    // Within `main` the frames of all commands would be on the stack for the version, too.
+    #[inline(never)]
     pub(crate) fn run(&self, context: &Context) -> anyhow::Result<Exit> {
         if context.options.frozen && !matches!(self, Self::Install(_)) {
             check_frozen(context)?;
@@ -253,6 +302,38 @@ impl InstallCommand {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn named_commands_are_parsed_as_by_the_complete_definition() {
+        let lines = [
+            "skills --version",
+            "skills -V",
+            "skills --json --version list",
+            "skills list",
+            "skills --root list search pdf --root run",
+            "skills run --root run pdf --add-root=list -- search --json",
+            "skills --json policy check pdf --nested",
+            "skills mcp --log debug",
+            "skills --max-depth 3 mcp install --client cursor",
+        ];
+        for line in lines {
+            let words: Vec<OsString> = line.split(' ').map(OsString::from).collect();
+            let parse = |definition| {
+                let parsed = Arguments::from_definition(definition, &words);
+                parsed
+                    .map(|arguments| format!("{arguments:?}"))
+                    .map_err(|error| error.to_string())
+            };
+            let named = parse(Arguments::definition_for(&words));
+            assert_eq!(
+                named,
+                parse(Arguments::definition_with_sections()),
+                "{line}"
+            );
+            let is_version = line.contains("-V") || line.contains("--version");
+            assert_eq!(named.is_ok(), !is_version, "{line}: {named:?}");
+        }
+    }
 
     #[test]
     fn each_visible_command_is_in_one_section() {

@@ -55,8 +55,6 @@ mod words;
 
 use std::process::ExitCode;
 
-use clap::CommandFactory;
-
 use crate::cli::Arguments;
 use crate::context::Context;
 
@@ -69,7 +67,7 @@ fn main() -> ExitCode {
     }
     let exit = match Arguments::from_process() {
         Ok(Arguments { options, command }) => {
-            let context = Context::new(options, Arguments::command);
+            let context = Context::new(options, Arguments::definition);
             let result = command
                 .run(&context)
                 .map_err(|error| context.explain(error));

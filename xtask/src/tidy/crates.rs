@@ -232,10 +232,10 @@ const CRATES: &[(&str, usize, &[&str])] = &[
         7_260,
         &["skills-store", "skills-tools", "skills-threads"],
     ),
-    // Output is printed while a program runs.
+    // Output is printed while a program runs. Of the command line only what the arguments name is defined.
     (
         "skills-cli",
-        19_500,
+        19_550,
         &[
             "skills-build",
             "skills-client-config",
