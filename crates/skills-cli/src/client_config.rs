@@ -19,12 +19,14 @@ pub(crate) fn client_environment(
     client: ServerClient,
     environment: &Environment,
 ) -> ClientEnvironment {
-    let project = environment.project_dirs().into_iter();
+    let project = environment.project_dirs().iter();
     ClientEnvironment {
         system: System::host(),
         home: environment.home().map(Into::into),
         // The outermost directory is the root of the project, which is where clients look.
-        project: project.min_by_key(|directory| directory.components().count()),
+        project: project
+            .min_by_key(|directory| directory.components().count())
+            .cloned(),
         config: environment.path("XDG_CONFIG_HOME"),
         app_data: environment.path("APPDATA"),
         variables: client

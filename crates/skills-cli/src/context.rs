@@ -117,7 +117,7 @@ impl Context {
     /// Fails if a file cannot be read, or if another user can change one of another directory.
     pub(crate) fn read_env_files(&self, paths: &[PathBuf]) -> anyhow::Result<Secrets> {
         let project = self.environment.project_root();
-        env_files::read(paths, project.as_deref(), self.output)
+        env_files::read(paths, project, self.output)
     }
 
     /// Returns a runtime in which nothing can run.
@@ -344,7 +344,7 @@ impl Context {
     fn profile_context(&self) -> anyhow::Result<ProfileContext> {
         let environment = &self.environment;
         let mut context = ProfileContext::default();
-        context.project_directories = environment.project_dirs();
+        context.project_directories = environment.project_dirs().to_vec();
         context.home = environment.home().map(Into::into);
         context.codex_home = environment.path("CODEX_HOME");
         context.claude_config = environment.path("CLAUDE_CONFIG_DIR");

@@ -9,6 +9,7 @@
 use std::env;
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
 
 use anyhow::Context;
 use skills_runtime::discovery::project_directories;
@@ -24,6 +25,8 @@ pub(crate) struct Environment {
     home: Option<PathBuf>,
     current_dir: Option<PathBuf>,
     temp_dir: PathBuf,
+    project_dirs: OnceLock<Vec<PathBuf>>,
+    project_root: OnceLock<Option<PathBuf>>,
 }
 
 impl Environment {
@@ -35,6 +38,8 @@ impl Environment {
             home: env::home_dir().filter(|home| home.is_absolute()),
             current_dir: env::current_dir().ok(),
             temp_dir: env::temp_dir(),
+            project_dirs: OnceLock::new(),
+            project_root: OnceLock::new(),
         }
     }
 
@@ -82,22 +87,30 @@ impl Environment {
         }
     }
 
-    /// Returns the directories of the project, from its root to the working directory.
-    pub(crate) fn project_dirs(&self) -> Vec<PathBuf> {
-        let current = self.current_dir.as_deref();
-        current.map(project_dirs_of).unwrap_or_default()
+    /// Returns the directories of the project, from its root to the working directory. They are
+    /// searched for once.
+    pub(crate) fn project_dirs(&self) -> &[PathBuf] {
+        self.project_dirs.get_or_init(|| {
+            let current = self.current_dir.as_deref();
+            current.map(project_dirs_of).unwrap_or_default()
+        })
     }
 
     /// Returns the root of the project; `None` if that is the home directory, whose skills are those
     /// of the user.
-    pub(crate) fn project_root(&self) -> Option<PathBuf> {
-        let root = self.project_dirs().into_iter().next()?;
+    pub(crate) fn project_root(&self) -> Option<&Path> {
+        let root = self.project_root.get_or_init(|| self.find_project_root());
+        root.as_deref()
+    }
+
+    fn find_project_root(&self) -> Option<PathBuf> {
+        let root = self.project_dirs().first()?;
         // A home directory may be reached through a symlink.
         let resolved = |path: &Path| path.canonicalize().unwrap_or_else(|_| path.to_owned());
         let is_home = self
             .home()
-            .is_some_and(|home| resolved(home) == resolved(&root));
-        (!is_home).then_some(root)
+            .is_some_and(|home| resolved(home) == resolved(root));
+        (!is_home).then(|| root.clone())
     }
 
     /// Returns `$XDG_CONFIG_HOME/skills`, else `~/.config/skills`. Like the other directories it is

@@ -59,7 +59,7 @@ impl SettingsPaths {
 /// Returns the paths of a file of the user and of the directories of the project, its root first.
 fn user_and_project(environment: &Environment, file: &str) -> (Option<PathBuf>, Vec<PathBuf>) {
     let user = environment.config_dir();
-    let project = environment.project_dirs().into_iter();
+    let project = environment.project_dirs().iter();
     let project = project.map(|directory| directory.join(PROJECT_DIR).join(file));
     (user.map(|config| config.join(file)), project.collect())
 }

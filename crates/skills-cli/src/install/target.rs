@@ -45,7 +45,7 @@ impl Target {
             Self::Project => {
                 let projects = context.environment.project_dirs();
                 let root = first_of(&context.roots()?, Scope::Repo);
-                let root = root.map(|root| outermost(&root, &projects));
+                let root = root.map(|root| outermost(&root, projects));
                 if let (Some(root), Some(project)) = (&root, projects.first()) {
                     check_inside(root, project)?;
                 }
