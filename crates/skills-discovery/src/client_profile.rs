@@ -2,6 +2,7 @@
 
 mod locations;
 
+use std::collections::HashSet;
 use std::fmt;
 use std::path::{Path, PathBuf};
 
@@ -126,6 +127,7 @@ impl ClientProfile {
     #[must_use]
     pub fn roots(self, context: &ProfileContext) -> Vec<Root> {
         let mut roots: Vec<Root> = Vec::new();
+        let mut paths = HashSet::new();
         for location in &locations::for_profile(self) {
             let found = match location.base {
                 RootBase::Plugins => context.plugins.clone(),
@@ -136,7 +138,7 @@ impl ClientProfile {
             };
             for root in found {
                 // Some clients share directories, and a variable may name a default directory.
-                if roots.iter().all(|known| known.path() != root.path()) {
+                if paths.insert(root.path().to_owned()) {
                     roots.push(root);
                 }
             }
