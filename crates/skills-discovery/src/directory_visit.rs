@@ -6,8 +6,8 @@ use std::cell::RefCell;
 use std::ffi::OsString;
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
+use std::thread::{self, ThreadId};
 
 use cap_std::fs::Dir;
 
@@ -29,8 +29,8 @@ pub(crate) use skill_file::{parse_file, resolve_name};
 const ROOT_OVERSCAN: usize = 50;
 
 thread_local! {
-    /// The thread's own handle of a root, and the ID of the walk that it was opened for.
-    static HANDLE: RefCell<Option<(u64, Dir)>> = const { RefCell::new(None) };
+    /// The own handle of the root of a thread that a walk has started.
+    static HANDLE: RefCell<Option<Dir>> = const { RefCell::new(None) };
 }
 
 /// Visits directories of one root. Shared by all threads of a walk.
@@ -41,10 +41,8 @@ pub(crate) struct Visitor<'a> {
     pub(crate) canonical_root: PathBuf,
     pub(crate) limits: &'a ScanLimits,
     pub(crate) scan_start: ScanStart,
-    /// The number of threads.
-    pub(crate) threads: usize,
-    /// The ID of this walk, unique in the process.
-    pub(crate) walk_id: u64,
+    /// The thread of the walk, which uses the handle of the root itself.
+    pub(crate) thread: ThreadId,
     pub(crate) namespaces: PluginNamespaces<'a>,
     /// Returns the entry that an earlier scan found in a directory, if it can be reused.
     pub(crate) previous: &'a (dyn Fn(&Path) -> Option<&'a Entry> + Sync),
@@ -90,18 +88,6 @@ enum SkillPresence {
 }
 
 impl Visitor<'_> {
-    /// Returns an ID for a walk that no other walk of the process has.
-    pub(crate) fn next_walk_id() -> u64 {
-        static WALKS: AtomicU64 = AtomicU64::new(0);
-        WALKS.fetch_add(1, Ordering::Relaxed)
-    }
-
-    /// Closes the handle of the root that this thread may have opened. Other threads of the walk
-    /// have ended and closed theirs.
-    pub(crate) fn close_thread_handle() {
-        HANDLE.set(None);
-    }
-
     /// Visits a directory. Errors are part of the result.
     pub(crate) fn visit(&self, dir: &PendingDir, listing: Listing) -> VisitResult {
         let mut result = VisitResult::default();
@@ -183,17 +169,17 @@ impl Visitor<'_> {
     }
 
     /// Calls `work` with the thread's own handle of the root. Threads that share one handle contend
-    /// for its reference count in the kernel.
+    /// for its reference count in the kernel. The threads that the walk starts visit no other root.
     fn with_thread_handle<R>(&self, root: &Dir, work: impl FnOnce(&Dir) -> R) -> R {
-        if self.threads == 1 {
+        if self.thread == thread::current().id() {
             return work(root);
         }
         HANDLE.with_borrow_mut(|own| {
-            if own.as_ref().is_none_or(|(walk, _)| *walk != self.walk_id) {
-                *own = root.open_dir(".").ok().map(|handle| (self.walk_id, handle));
+            if own.is_none() {
+                *own = root.open_dir(".").ok();
             }
             // Without a free file descriptor the shared handle has to do.
-            work(own.as_ref().map_or(root, |(_, handle)| handle))
+            work(own.as_ref().unwrap_or(root))
         })
     }
 

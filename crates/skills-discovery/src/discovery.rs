@@ -2,6 +2,7 @@
 
 #[cfg(feature = "fs")]
 use crate::SourceRoot;
+use crate::parallel::ThreadCount;
 use crate::{ConfigRule, Root, ScanLimits};
 
 /// The configuration of a scan: roots, limits, rules, precedence.
@@ -39,7 +40,7 @@ pub struct Discovery {
     pub(crate) precedence: Precedence,
     pub(crate) rules: Vec<ConfigRule>,
     pub(crate) product: Option<String>,
-    pub(crate) threads: Option<usize>,
+    pub(crate) threads: ThreadCount,
 }
 
 impl Discovery {
@@ -55,7 +56,7 @@ impl Discovery {
             precedence: Precedence::KeepAll,
             rules: Vec::new(),
             product: None,
-            threads: None,
+            threads: ThreadCount::default(),
         }
     }
 
@@ -100,7 +101,7 @@ impl Discovery {
 
     /// Sets the number of threads that read skills, at least one. The result does not depend on it.
     pub fn threads(mut self, threads: usize) -> Self {
-        self.threads = Some(threads.max(1));
+        self.threads = ThreadCount::new(threads);
         self
     }
 

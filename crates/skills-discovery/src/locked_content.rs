@@ -7,6 +7,7 @@ use crate::content_lock::RequiredContent;
 use crate::digested_content::ContentStamps;
 use crate::error::{DiscoveryError, Repr};
 use crate::file_stamp::ScanStart;
+use crate::parallel::ThreadCount;
 use crate::skill_location::SkillLocation;
 use crate::{ContentDigest, DigestCache, LockDifference, SkillFiles, StampSet};
 
@@ -69,7 +70,7 @@ impl LockedContent {
     /// Returns true if no file of the skill was written since the scan.
     pub(crate) fn is_current(&self) -> bool {
         // One thread: the caller compares many skills at the same time.
-        self.stamps.is_current_on(1)
+        self.stamps.is_current_on(ThreadCount::new(1))
     }
 
     /// Compares the current files with the lock file. Files are only read if their metadata changed.

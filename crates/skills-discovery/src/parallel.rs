@@ -9,8 +9,23 @@ const BLOCK_ITEMS: usize = 16;
 /// The minimum number of items for each thread; an item costs system calls.
 const MIN_ITEMS_PER_THREAD: usize = 64;
 
+/// The number of threads of a scan. The default, which takes system calls, is determined when several
+/// threads are worth it.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) struct ThreadCount(Option<usize>);
+
+impl ThreadCount {
+    pub(crate) fn new(threads: usize) -> Self {
+        Self(Some(threads.max(1)))
+    }
+
+    pub(crate) fn get(self) -> usize {
+        self.0.unwrap_or_else(default_threads)
+    }
+}
+
 /// Returns the default number of threads: one for each core, at most eight.
-pub(crate) fn default_threads() -> usize {
+fn default_threads() -> usize {
     const MAX_THREADS: usize = 8;
     static THREADS: OnceLock<usize> = OnceLock::new();
     *THREADS.get_or_init(|| {
@@ -41,10 +56,13 @@ pub fn parallel_map<T: Sync, R: Send>(items: &[T], work: impl Fn(&T) -> R + Sync
 /// few items for several threads, `work` runs lazily on this thread, when a result is consumed.
 pub(crate) fn map<T: Sync, R: Send>(
     items: &[T],
-    threads: usize,
+    threads: ThreadCount,
     work: impl Fn(&T) -> R + Sync,
 ) -> impl Iterator<Item = R> {
-    let threads = threads.min(items.len() / MIN_ITEMS_PER_THREAD);
+    let threads = match items.len() / MIN_ITEMS_PER_THREAD {
+        few @ ..=1 => few,
+        many => threads.get().min(many),
+    };
     let (blocks, lazy_items) = if threads > 1 {
         (map_blocks(items, threads, BLOCK_ITEMS, &work), [].iter())
     } else {

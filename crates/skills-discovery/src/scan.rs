@@ -3,7 +3,7 @@
 use crate::explain::explain;
 use crate::file_stamp::ScanStart;
 use crate::traversal::walk;
-use crate::{Catalog, Discovery, Explanation, Root, ScanLimits, parallel};
+use crate::{Catalog, Discovery, Explanation, Root, ScanLimits};
 
 /// Scans `roots` for skills with the defaults of [`Discovery`] and the given limits.
 ///
@@ -52,7 +52,7 @@ impl Discovery {
         if !previous.was_scanned_with(self) {
             return Some(self.scan());
         }
-        if previous.is_current(self.thread_count()) {
+        if previous.is_current_on(self.threads) {
             None
         } else {
             Some(walk(self, Some(previous), ScanStart::now()))
@@ -78,10 +78,6 @@ impl Discovery {
     #[must_use]
     pub fn explain(&self, catalog: &Catalog, query: &str) -> Explanation {
         explain(self, catalog, query)
-    }
-
-    pub(crate) fn thread_count(&self) -> usize {
-        self.threads.unwrap_or_else(parallel::default_threads)
     }
 }
 

@@ -2,8 +2,9 @@
 
 use std::path::{Path, PathBuf};
 
+use crate::FileStamp;
 use crate::file_stamp::ScanStart;
-use crate::{FileStamp, parallel};
+use crate::parallel::{self, ThreadCount};
 
 /// The stamps of a set of files and directories, to check later whether they changed.
 ///
@@ -58,10 +59,10 @@ impl StampSet {
     /// tick in which it was added counts as changed, since it may have been written again.
     #[must_use]
     pub fn is_current(&self) -> bool {
-        self.is_current_on(parallel::default_threads())
+        self.is_current_on(ThreadCount::default())
     }
 
-    pub(crate) fn is_current_on(&self, threads: usize) -> bool {
+    pub(crate) fn is_current_on(&self, threads: ThreadCount) -> bool {
         parallel::map(&self.0, threads, |(path, stamp)| {
             is_stamp_current(path, *stamp)
         })

@@ -143,8 +143,7 @@ impl Walk<'_> {
             canonical_root: path.clone(),
             limits: root.limits_or(&self.discovery.limits),
             scan_start: self.scan_start,
-            threads: self.discovery.thread_count(),
-            walk_id: Visitor::next_walk_id(),
+            thread: std::thread::current().id(),
             namespaces: PluginNamespaces::new(root),
             // A name with a namespace also depends on the manifest of the plugin, so the stamp of
             // the skill file is not enough to reuse it.
@@ -156,7 +155,6 @@ impl Walk<'_> {
             },
         };
         self.walk_levels(&visitor, handle);
-        Visitor::close_thread_handle();
         self.output
             .stamps
             .append(visitor.namespaces.manifest_stamps(self.scan_start));
@@ -213,7 +211,7 @@ impl Walk<'_> {
                     Listing::SkillFileOnly
                 };
                 self.output.entries.reserve(batch.len());
-                let results = parallel::map(batch, self.discovery.thread_count(), |dir| {
+                let results = parallel::map(batch, self.discovery.threads, |dir| {
                     visitor.visit(dir, listing)
                 });
                 // Results are absorbed in the order of the directories, so that the catalog does

@@ -13,7 +13,7 @@ use cap_std::fs::Dir;
 
 use crate::file_stamp::{FileStamp, ScanStart};
 use crate::open::{open_canonical, open_listed_dir};
-use crate::parallel;
+use crate::parallel::{self, ThreadCount};
 use crate::read_dir::is_never_searched;
 use crate::read_dir::{DirEntry, for_each_entry};
 use crate::{Catalog, Entry, Root, SKILL_FILE, ScanLimits, SkipReason, Skipped, StampSet};
@@ -36,7 +36,7 @@ impl UnreadSkills {
             return Self::default();
         };
         let mut search = Search::new(largest_limits(settings.roots(), &settings.limits));
-        search.below_roots(catalog, settings.roots(), settings.thread_count());
+        search.below_roots(catalog, settings.roots(), settings.threads);
         let Search {
             mut found, stamps, ..
         } = search;
@@ -79,7 +79,7 @@ impl Search {
     }
 
     /// Searches all directories that the scan of a catalog did not.
-    fn below_roots(&mut self, catalog: &Catalog, roots: &[Root], threads: usize) {
+    fn below_roots(&mut self, catalog: &Catalog, roots: &[Root], threads: ThreadCount) {
         let canonical = |root: &Root| root.path().canonicalize().ok();
         let nested_roots: Vec<PathBuf> = roots
             .iter()

@@ -385,7 +385,7 @@ impl<F: FnMut(Option<CatalogChange>)> WatchLoop<F> {
         if let Some(interval) = self.options.poll_interval {
             return interval;
         }
-        let threads = u32::try_from(self.discovery.thread_count()).unwrap_or(u32::MAX);
+        let threads = u32::try_from(self.discovery.threads.get()).unwrap_or(u32::MAX);
         let affordable = self
             .idle_scan_time
             .saturating_mul(threads.saturating_mul(IDLE_FACTOR));

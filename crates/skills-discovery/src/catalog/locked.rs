@@ -8,6 +8,7 @@ use super::resolve::LockCheck;
 use crate::content_lock::RequiredContent;
 use crate::file_stamp::ScanStart;
 use crate::locked_content::{LockedContent, SharedDigests};
+use crate::parallel::ThreadCount;
 use crate::{
     ContentLock, Entry, InactiveReason, LOCK_FILE, LockDifference, LockError, SKILL_FILE,
     SkipReason, Skipped, StampSet, parallel,
@@ -85,7 +86,7 @@ impl Locks {
         entries: &mut [Entry],
         digests: &SharedDigests,
         scan_start: ScanStart,
-        threads: usize,
+        threads: ThreadCount,
     ) -> Vec<Option<InactiveReason>> {
         let is_empty = |lock: &Result<_, _>| *lock == Ok(ContentLock::default());
         if self.0.values().all(is_empty) {

@@ -41,7 +41,7 @@ pub(super) fn resolve_active(
         &mut candidates,
         lock_check.digests,
         lock_check.scan_start,
-        discovery.thread_count(),
+        discovery.threads,
     );
     let checked = std::mem::take(&mut candidates).into_iter().zip(changed);
     for (entry, changed) in checked {

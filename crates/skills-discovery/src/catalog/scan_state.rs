@@ -8,9 +8,10 @@ use super::resolve::{self, LockCheck, SourceReasons};
 use crate::file_stamp::ScanStart;
 use crate::locked_content::SharedDigests;
 use crate::openai_file::OPENAI_FILE;
+use crate::parallel::{self, ThreadCount};
 use crate::stamp_set::is_stamp_current;
 use crate::unread_skills::UnreadSkills;
-use crate::{CatalogSummary, Discovery, Entry, FileStamp, Root, Skipped, StampSet, parallel};
+use crate::{CatalogSummary, Discovery, Entry, FileStamp, Root, Skipped, StampSet};
 
 /// What a catalog keeps of its scan.
 #[derive(Debug, Clone, Default)]
@@ -147,6 +148,10 @@ impl Catalog {
     /// `threads` threads, but no content. Files with stamps from the clock tick of the scan count as changed.
     #[must_use]
     pub fn is_current(&self, threads: usize) -> bool {
+        self.is_current_on(ThreadCount::new(threads))
+    }
+
+    pub(crate) fn is_current_on(&self, threads: ThreadCount) -> bool {
         // The stamps of directories do not show that a symlink in a parent was replaced.
         let are_symlinks_current = || {
             self.symlinks
