@@ -13,7 +13,7 @@ use crate::event::Event;
 use crate::lock::{FileLock, with_suffix};
 use crate::reader::first_record;
 use crate::record::MAX_FILE_BYTES;
-use crate::reservation::{OpenRun, count_open_runs};
+use crate::reservation::OpenRun;
 use crate::sink::AuditSink;
 use crate::writer::Writer;
 
@@ -230,12 +230,16 @@ impl AuditSink for AuditLog {
     /// [`record`](Self::record) is likely to succeed after the run.
     fn check_writable(&self) -> Result<(), AuditError> {
         // Opening for appending shows missing permissions and a full quota of files before the run.
+        let lock = self.lock()?;
+        let file = self.open_file(&self.path)?;
+        if file.metadata().is_ok_and(|file| !self.is_full(file.len())) {
+            return Ok(());
+        }
+        drop(lock);
         let mut writer = Writer::open(self)?;
         // Otherwise the next record removes the incomplete line, and says so.
         if writer.is_complete() {
-            writer.rotate_if_full(
-                count_open_runs(&self.path).map_err(|error| AuditError::io(&self.path, error))?,
-            )?;
+            writer.rotate_if_full(writer.count_open_runs()?)?;
         }
         Ok(())
     }

@@ -182,7 +182,7 @@ impl<'a> Writer<'a> {
             .and_then(|file| self.file.set_len(file.len()));
     }
 
-    fn count_open_runs(&self) -> Result<u64, AuditError> {
+    pub(crate) fn count_open_runs(&self) -> Result<u64, AuditError> {
         count_open_runs(self.log.path()).map_err(|error| self.error(error))
     }
 

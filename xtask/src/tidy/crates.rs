@@ -68,8 +68,9 @@ const CRATES: &[(&str, usize, &[&str])] = &[
     ("skills-store", 1_500, &[]),
     // The calls that start threads panic if the system refuses; this crate wraps them for all.
     ("skills-threads", 300, &[]),
-    // Kinds of errors, so that a caller can try again after a lock.
-    ("skills-audit", 1_800, &["skills-store"]),
+    // Kinds of errors, so that a caller can try again after a lock; a check before a run that reads no
+    // record.
+    ("skills-audit", 1_810, &["skills-store"]),
     ("skills-ledger", 2_250, &["skills-store"]),
     ("skills-build", 2_280, &["skills-store"]),
     // Questions as values, and what a further attempt of a run takes over.
