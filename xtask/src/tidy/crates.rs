@@ -115,10 +115,10 @@ const CRATES: &[(&str, usize, &[&str])] = &[
             "skills-threads",
         ],
     ),
-    // The first process passes a signal on.
+    // The first process passes a signal on. Settings that are denied without namespaces.
     (
         "skills-sandbox-linux",
-        9_370,
+        9_400,
         &[
             "skills-egress",
             "skills-policy",
@@ -236,7 +236,7 @@ const CRATES: &[(&str, usize, &[&str])] = &[
     // Output is printed while a program runs. Of the command line only what the arguments name is defined.
     (
         "skills-cli",
-        19_550,
+        19_600,
         &[
             "skills-build",
             "skills-client-config",
