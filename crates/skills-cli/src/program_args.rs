@@ -177,7 +177,25 @@ impl ProgramArgs {
         options.current_dir = self.current_dir(&options.workspace)?;
         options.readable_paths = canonicalize_all(&self.read)?;
         options.writable_paths = self.writable_paths()?;
+        options.path_aliases = self.typed_paths(context)?;
         Ok(options)
+    }
+
+    /// Returns the paths that lead through a symlink as the user types them, each with the resolved path,
+    /// so that a program finds them under both. This grants nothing.
+    fn typed_paths(&self, context: &Context) -> anyhow::Result<Vec<(PathBuf, PathBuf)>> {
+        let workspace = self
+            .workspace
+            .as_ref()
+            .or(context.settings()?.workspace.as_ref());
+        let given = self.read.iter().chain(&self.write).chain(workspace);
+        let allowed = self.allow.iter().filter_map(|rule| rule.target().path());
+        let all = given.map(PathBuf::as_path).chain(allowed);
+        Ok(all
+            .chain(context.environment.home())
+            .filter_map(|path| Some((std::path::absolute(path).ok()?, path.canonicalize().ok()?)))
+            .filter(|(typed, resolved)| typed != resolved && !typed.iter().any(|part| part == ".."))
+            .collect())
     }
 
     /// Converts the arguments to the options of all programs that tools start.

@@ -38,7 +38,7 @@ pub(crate) struct Authorized {
 /// The decision on an attempt.
 pub(crate) enum AttemptDecision {
     Granted(Box<Authorized>),
-    /// Nothing more than in the earlier attempt is granted, and nobody was asked.
+    /// Grants nothing more than the earlier attempt had. No approver was asked.
     Same,
     Denied(Denial),
 }
@@ -305,14 +305,14 @@ fn decide_without_content(checked: &Checked, request: &Request) -> Option<Author
     }
 }
 
-/// Asks the approver, unless its response to an earlier request decides this one as well.
+/// Asks the approver, unless its answer to an earlier question decides this one as well.
 async fn ask(checked: &Checked, request: &Request) -> Result<Authorization, RuntimeError> {
     let planned = checked.planned();
     let services = planned.services();
     let context = &planned.options().context;
     let permissions = services.permissions();
-    // Requests to one approver are serialized. The second evaluation uses the response to an
-    // earlier request, so that the approver is not asked twice for the same.
+    // Questions to one approver are serialized. The second evaluation uses the answer to an
+    // earlier question, so that the approver is not asked twice for the same.
     let cancellation = context.cancellation.as_ref();
     let lock = services.approval_queue().lock_for(context);
     let _guard = unless_cancelled(cancellation, lock.lock()).await?;
@@ -323,7 +323,7 @@ async fn ask(checked: &Checked, request: &Request) -> Result<Authorization, Runt
     let response = permissions.ask(pending, context.approver.as_deref());
     let response = timeout(services.config().approval_timeout, response);
     let Ok(decision) = unless_cancelled(cancellation, response).await? else {
-        // A late response is discarded.
+        // A late answer is discarded.
         return Ok(match permissions.evaluate(request) {
             Evaluation::NeedsApproval(pending) => permissions.timed_out(*pending),
             Evaluation::Decided(decision) => *decision,

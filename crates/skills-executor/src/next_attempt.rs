@@ -1,4 +1,4 @@
-//! What an attempt leaves for a further one: what it was refused, and what it has done.
+//! The refusals and the effects of an attempt, for a further one.
 
 use skills_policy::{
     Access, EarlierAttempt, FileGrant, Policy, RaisedLimit, ResourceLimits, RunEffects, Target,
@@ -10,7 +10,7 @@ use crate::explain::{Cause, EndedRun, FactKind, RunExplanation};
 use crate::options::Workspace;
 use crate::output_files::OutputFiles;
 
-/// By how much a limit is raised that was not enough.
+/// The factors by which a further attempt raises a limit that was reached.
 const MEMORY_FACTOR: u64 = 4;
 const TIME_FACTOR: u32 = 10;
 

@@ -24,8 +24,8 @@ pub struct Preview {
     pub digest: Option<String>,
     /// Result of rules and stored approvals, without asking an approver.
     pub authorization: Authorization,
-    /// The request that needs approval, if any. In [strict
-    /// mode](skills_policy::ApprovalMode::Strict) a run does not prompt, but the request can still
+    /// The question that a run would ask, if any. In [strict
+    /// mode](skills_policy::ApprovalMode::Strict) a run does not ask, but its permissions can still
     /// be approved here.
     pub question: Option<Question>,
     /// What [`Executor::approve`](super::Executor::approve) can approve in advance, if anything: in addition to

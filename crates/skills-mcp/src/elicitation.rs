@@ -4,11 +4,11 @@
 //! policy needs an approval --> ElicitationApprover
 //!     |--> legacy: request `elicitation/create`, awaited
 //!     |--> stateless: the call returns the prompt and signed state,
-//!     |               and the client retries it with the response
+//!     |               and the client retries it with the answer
 //!     `--> client without elicitation: denied, with a hint how to allow it
 //! ```
 //!
-//! The prompt and the possible responses are the same in both lifecycles.
+//! The prompt and the possible answers are the same in both lifecycles.
 
 mod approver;
 mod form;

@@ -121,7 +121,7 @@ fn caller_context(caller: &Caller, context: &RequestContext<RoleServer>) -> Call
     call_context
 }
 
-/// Returns the approval response that came with a call, with the digest of its prompt. A response
+/// Returns the answer that came with a call, with the digest of its prompt. An answer
 /// that does not belong to this call, came too late, or was used before counts as none: the user is
 /// asked again.
 async fn take_response(

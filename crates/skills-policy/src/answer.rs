@@ -1,11 +1,11 @@
-//! The response of an approver.
+//! The answer of an approver.
 
 use std::fmt;
 
-/// The response of an approver to a whole [`Question`](crate::Question).
+/// The answer of an approver to a whole [`Question`](crate::Question).
 ///
-/// A response covers all pending permissions or none, and exactly one content digest. Serialized
-/// as `once`, `session`, `program`, `commands`, `always` or `deny`, which is also what [`Display`](fmt::Display) writes.
+/// An answer covers all subjects of the question or none, and exactly one content digest.
+/// Serialized as `once`, `session`, `program`, `commands`, `always` or `deny`, which is also what [`Display`](fmt::Display) writes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Answer {
@@ -28,7 +28,7 @@ pub enum Answer {
     /// [store](crate::ApprovalStore).
     #[serde(rename = "always")]
     AllowAlways,
-    /// Denies the request.
+    /// Denies all that is asked.
     Deny,
 }
 

@@ -10,7 +10,7 @@ use crate::{Answer, Permission, Question};
 /// The error of an approver or a store; its text is shown as the cause of a denial.
 pub type BoxError = Box<dyn Error + Send + Sync>;
 
-/// The pending response of an approver. `Ok(None)` means that there is no response, for example
+/// The pending answer of an approver. `Ok(None)` means that there is no answer, for example
 /// because the user closed the prompt; it denies, as an error does.
 pub type AnswerFuture<'a> =
     Pin<Box<dyn Future<Output = Result<Option<Answer>, BoxError>> + Send + 'a>>;
@@ -18,7 +18,7 @@ pub type AnswerFuture<'a> =
 /// The person or program that answers questions.
 ///
 /// Implemented for functions from `&Question` to [`Answer`], and for
-/// [`Answer`] itself, which gives the same response to every request. A blocking closure
+/// [`Answer`] itself, which is the same for every question. A blocking closure
 /// blocks the executor and is not covered by the timeout; to wait for a person, implement the
 /// trait.
 ///
@@ -33,12 +33,12 @@ pub type AnswerFuture<'a> =
 /// accepts_approver(&Answer::Deny);
 /// ```
 pub trait Approver: Send + Sync {
-    /// Requests a response. No response, an error and a panic all deny.
+    /// Asks for an answer. No answer, an error and a panic all deny.
     ///
     /// The future can be dropped at any time, when the run times out or is cancelled.
     fn ask<'a>(&'a self, question: &'a Question) -> AnswerFuture<'a>;
 
-    /// Returns false if no request can be answered, such as for a client without prompts. Callers
+    /// Returns false if no question can be answered, such as for a client without prompts. Callers
     /// then prepare nothing that takes an answer. Default: true.
     fn can_respond(&self) -> bool {
         true
@@ -105,7 +105,7 @@ pub struct Approval {
     pub digest: String,
     /// The approved permissions.
     pub permissions: BTreeSet<Permission>,
-    /// Privileged permissions that rules granted when the approver saw the request. They are not
+    /// Privileged permissions that rules granted when the approver saw the question. They are not
     /// approved: the rules must still grant them.
     #[serde(default, rename = "granted")]
     pub granted_by_rules: BTreeSet<Permission>,

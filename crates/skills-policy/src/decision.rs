@@ -10,7 +10,7 @@ use crate::{Answer, Permission, RuleSource};
 /// read longer lists, and a dangerous permission could hide in one.
 pub(crate) const MAX_PENDING: usize = 64;
 
-/// The decision on one requested permission, with the rule or response that made it.
+/// The decision on one requested permission, with the rule or answer that made it.
 ///
 /// [`Display`](fmt::Display) writes one line for audit records and reports, for example ``granted
 /// by rule `allow spawn:git (user)`: spawn `git` (requested by `Bash(git:*)`)``.
@@ -36,7 +36,7 @@ pub enum Decision {
     Allow,
     /// The permission is denied.
     Deny,
-    /// An approver has to decide. Only in an [`Question`](crate::Question); an
+    /// An approver has to decide. Only in a [`Question`](crate::Question); an
     /// [`Authorization`](crate::Authorization) contains none.
     Ask,
 }
@@ -111,7 +111,7 @@ pub enum MissingPath {
 }
 
 impl DecisionReason {
-    /// Returns true if an approver was asked, also if there is no response. An approver that failed,
+    /// Returns true if an approver was asked, also if there is no answer. An approver that failed,
     /// such as a client that cannot ask its user, was not asked.
     pub(crate) fn is_of_approver(&self) -> bool {
         matches!(self, Self::ApproverResponded { .. } | Self::NoResponse)

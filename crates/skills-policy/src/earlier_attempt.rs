@@ -1,4 +1,4 @@
-//! What a further attempt of a run takes over from the one before.
+//! An attempt of a run that a further one continues.
 
 use std::path::PathBuf;
 
@@ -16,16 +16,16 @@ pub struct EarlierAttempt {
     pub(crate) content: AttemptContent,
     pub(crate) decisions: Vec<PermissionDecision>,
     pub(crate) limits: ResourceLimits,
-    /// What it was refused. Only what an enforcing layer observed belongs here: what a program prints
-    /// must not choose what a user is asked.
+    /// The refused permissions. Only those that an enforcing layer observed belong here: output of a
+    /// program must not choose what a user is asked.
     pub refused: Vec<Target>,
     /// The limit that it reached, with a higher value.
     pub raised: Option<RaisedLimit>,
-    /// What it has done.
+    /// Its effects.
     pub done: RunEffects,
 }
 
-/// What an attempt ran: an answer of an approver holds for the same alone.
+/// The content that an attempt ran. An answer of an approver is valid for this content only.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct AttemptContent {
     pub(crate) directory: PathBuf,

@@ -12,14 +12,14 @@
 //!                         Granted(Grants) | Denied(Denial)
 //! ```
 //!
-//! Nothing is granted that no rule, approval or response allows, and a `deny` rule overrides
+//! Nothing is granted that no rule, approval or answer allows, and a `deny` rule overrides
 //! everything. Without any rule a program gets little: it may read its skill directory and write a
 //! private scratch directory. It has no network, spawns no other program and gets no variable of
 //! the host.
 //!
 //! [`Policy::authorize`] decides by rules alone; [`PermissionManager::authorize`] additionally uses
 //! stored approvals and asks an [`Approver`]. Each requested permission has a
-//! [`PermissionDecision`] that names the rule or response that decided.
+//! [`PermissionDecision`] that names the rule or answer that decided.
 //!
 //! [`Grants`] are proof of authorization: only decisions create grants that allow anything.
 //!

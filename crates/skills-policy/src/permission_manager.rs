@@ -22,7 +22,7 @@ use crate::{
     PermissionDecision, Policy, Question, Request, RunEffects, Subject,
 };
 
-/// Authorizes requests by rules, stored approvals and responses of an approver, in this order.
+/// Authorizes requests by rules, stored approvals and answers of an approver, in this order.
 ///
 /// Defaults: the default [`Policy`], no approver, no store; then everything that needs approval is
 /// denied. Approvals for a session are kept in memory for at most 200 contents per session, with
@@ -71,11 +71,11 @@ pub struct PermissionManager {
 pub enum Evaluation {
     /// Rules and approvals are sufficient.
     Decided(Box<Authorization>),
-    /// An approver has to respond.
+    /// An approver has to answer.
     NeedsApproval(Box<PendingQuestion>),
 }
 
-/// An authorization that waits for the response of an approver.
+/// An authorization that waits for the answer of an approver.
 ///
 /// Consumed by [`PermissionManager::ask`], [`PermissionManager::timed_out`] or
 /// [`PermissionManager::approve_permanently`]. Dropping it denies, since nothing runs without
@@ -91,7 +91,7 @@ pub struct PendingQuestion {
 }
 
 impl PendingQuestion {
-    /// Returns the request for the approver.
+    /// Returns the question for the approver.
     #[must_use]
     pub fn question(&self) -> &Question {
         &self.question
@@ -146,7 +146,7 @@ impl PermissionManager {
         }
     }
 
-    /// Returns true if `approver`, or else the manager's own, can respond to requests.
+    /// Returns true if `approver`, or else the manager's own, can answer questions.
     #[must_use]
     pub fn has_approver(&self, approver: Option<&dyn Approver>) -> bool {
         let approver = approver.or(self.approver.as_deref());
@@ -199,7 +199,7 @@ impl PermissionManager {
     }
 
     fn evaluate_for(&self, request: &Request, purpose: Purpose) -> Evaluation {
-        // Read first: a session that is removed from here on must not get this response.
+        // Read first: a session that is removed from here on must not get this answer.
         let epoch = self.session_approvals.epoch();
         let mut evaluation = self.policy.evaluate(request);
         let earlier = request.earlier.as_ref();
@@ -251,7 +251,7 @@ impl PermissionManager {
         }))
     }
 
-    /// Asks `approver`, or else the manager's own, and decides by the response. In strict mode it
+    /// Asks `approver`, or else the manager's own, and decides by the answer. In strict mode it
     /// denies without asking.
     pub async fn ask(
         &self,
@@ -278,12 +278,12 @@ impl PermissionManager {
         matches!(self.store.load(&request.directory), Ok(Some(_)))
     }
 
-    /// Denies a pending request whose approver did not respond in time.
+    /// Denies a pending question that was not answered in time.
     pub fn timed_out(&self, pending: PendingQuestion) -> Authorization {
         self.finish(pending, Decision::Deny, &DecisionReason::NoResponse)
     }
 
-    /// Removes the approvals of a [session](Request::session). A response to a request that is
+    /// Removes the approvals of a [session](Request::session). An answer to a question that is
     /// pending now then applies to its own run only.
     pub fn clear_session(&self, session: &str) {
         self.session_approvals.remove_session(session);

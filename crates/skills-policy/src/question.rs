@@ -16,7 +16,7 @@ use crate::{Answer, Permission, PermissionDecision, ResourceLimits};
 #[derive(Debug, Clone, PartialEq, Eq, serde::Serialize)]
 #[non_exhaustive]
 pub struct Question {
-    /// What is asked, at least one.
+    /// The subjects, at least one.
     pub subjects: Vec<Subject>,
     /// What an answer covers.
     pub covers: Coverage,
@@ -42,7 +42,7 @@ pub struct Question {
     pub notes: Vec<String>,
 }
 
-/// What a question is about.
+/// One thing that a question asks for.
 #[derive(Debug, Clone, PartialEq, Eq, serde::Serialize)]
 #[serde(tag = "kind", rename_all = "kebab-case")]
 #[non_exhaustive]
@@ -82,7 +82,7 @@ pub enum RaisedLimit {
     },
 }
 
-/// What an answer to a question covers.
+/// The content and the command that an answer to a question covers.
 #[derive(Debug, Clone, Default, PartialEq, Eq, serde::Serialize)]
 #[non_exhaustive]
 pub struct Coverage {
@@ -101,7 +101,7 @@ pub struct Coverage {
     pub directories: Vec<PathBuf>,
 }
 
-/// What an attempt of a run has done that a further attempt would do again.
+/// The effects of an attempt of a run, which a further attempt would have again.
 ///
 /// [`Display`](fmt::Display) writes a phrase such as `changed 2 files, connected to a.example`.
 #[derive(Debug, Clone, Default, PartialEq, Eq, serde::Serialize)]
@@ -159,7 +159,7 @@ impl Question {
         }
     }
 
-    /// Returns the permissions that are asked.
+    /// Returns the permissions that are asked for.
     pub fn permissions(&self) -> impl Iterator<Item = &PermissionDecision> {
         self.subjects.iter().filter_map(|subject| match subject {
             Subject::Permission(decision) => Some(decision),

@@ -22,7 +22,7 @@ pub(crate) fn ask_for_refused(
         .for_each(|decision| evaluation.ask_for(decision));
 }
 
-/// Returns the open decision on what was refused; `None` if nobody can be asked about it.
+/// Returns the open decision on what was refused; `None` if no answer could allow it.
 fn open(target: &Target, policy: &Policy, request: &Request) -> Option<PermissionDecision> {
     let rule = Rule::new(Effect::Allow, RuleSource::Invocation, target.clone());
     let permission = named_permission(&rule, request)?;

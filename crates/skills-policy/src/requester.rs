@@ -1,4 +1,4 @@
-//! Who requests a permission, by name.
+//! The names of the requesters of permissions.
 
 /// The requester of permissions that the caller of a run asks for.
 pub(crate) const CALLER_NAME: &str = "the caller";

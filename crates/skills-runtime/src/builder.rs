@@ -270,7 +270,7 @@ impl Builder {
         self
     }
 
-    /// Sets the language and the time zone that programs get, such as those of the user. Default: none.
+    /// Sets the language and the time zone of programs. Default: [`Locale::default`].
     pub fn locale(mut self, locale: Locale) -> Self {
         self.locale = locale;
         self

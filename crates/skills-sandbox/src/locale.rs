@@ -21,8 +21,8 @@ const TIME_ZONE: &str = "TZ";
 const MAX_VALUE_BYTES: usize = 64;
 
 /// The language and the time zone of a user, as programs get them in `LANG`, `LC_*` and `TZ`, so that
-/// dates, numbers and messages are those of a plain start. Default: UTF-8 without a language, and the time
-/// zone of the machine.
+/// dates, numbers and messages are those of a plain start. Default: the UTF-8 locale that every
+/// machine has (`C.UTF-8`, on macOS `en_US.UTF-8`), and the time zone of the machine.
 ///
 /// A value that can name a file, such as `TZ=:/etc/passwd`, is left out.
 ///

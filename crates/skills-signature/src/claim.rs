@@ -1,4 +1,4 @@
-//! Whether the claim of an unverified signer is that of a verified one.
+//! Comparison of the claim of an unverified signer with a verified one.
 
 use crate::signer::UNVERIFIED;
 use crate::{minisign, sigstore};

@@ -2,7 +2,7 @@
 
 use std::fs::File;
 
-/// What is signed.
+/// Signed content.
 #[derive(Debug)]
 pub enum Content<'a> {
     /// All bytes.

@@ -91,6 +91,8 @@ mod traced;
 #[cfg(target_os = "linux")]
 mod trusted_files;
 #[cfg(unix)]
+mod typed_paths;
+#[cfg(unix)]
 mod unreadable;
 mod usage;
 #[cfg(all(unix, feature = "install"))]

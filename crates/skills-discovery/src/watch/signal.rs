@@ -1,4 +1,4 @@
-//! What ends the wait for the next scan.
+//! The signals that end the wait for the next scan.
 
 use std::sync::Arc;
 use std::sync::mpsc::Sender;
@@ -16,7 +16,7 @@ pub(super) enum Signal {
     Stop,
 }
 
-/// Where an event source sends what it learns.
+/// Sends the changes that an event source observes to the thread of the watcher.
 #[derive(Clone)]
 pub(super) struct Reporter {
     sender: Sender<Signal>,

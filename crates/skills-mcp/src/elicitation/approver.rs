@@ -18,9 +18,9 @@ pub(crate) struct ElicitationApprover {
     channel: ElicitationChannel,
     allowed_responses: AllowedResponses,
     trust_command: Arc<TrustCommand>,
-    /// The first request that was not answered.
+    /// The first question that was not answered.
     unresolved: OnceLock<Unresolved>,
-    /// Locked while a response is awaited.
+    /// Locked while an answer is awaited.
     prompt: Mutex<()>,
 }
 
@@ -64,7 +64,7 @@ impl ElicitationApprover {
         self.unresolved.get()
     }
 
-    /// Returns true if a response is awaited at the moment.
+    /// Returns true if an answer is awaited at the moment.
     pub(crate) fn is_waiting(&self) -> bool {
         self.prompt.try_lock().is_err()
     }

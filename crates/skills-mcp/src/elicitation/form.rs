@@ -8,16 +8,16 @@ use sha2::{Digest, Sha256};
 use skills_tools::runtime::policy::{BoxError, Permission, PermissionDecision, Question};
 use skills_tools::runtime::{Answer, format_question_in_full};
 
-/// Which responses the user of a client can give, in addition to `once` and `deny`.
+/// The answers that the user of a client can give, in addition to `once` and `deny`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct AllowedResponses {
-    /// The response can be valid for a session.
+    /// The answer can be valid for a session.
     pub(crate) session: bool,
     /// The user owns the approval store, so a permanent approval can be offered.
     pub(crate) always: bool,
 }
 
-/// A response that is offered.
+/// An answer that is offered.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Choice {
     /// As clients return it.
@@ -107,7 +107,7 @@ pub(crate) struct Elicitation {
     message: String,
     description: &'static str,
     choices: Vec<Choice>,
-    /// Identifies the prompt: prompts with the same digest have the same response.
+    /// Identifies the prompt: prompts with the same digest have the same answer.
     pub(crate) request_digest: String,
 }
 
@@ -159,7 +159,7 @@ impl Elicitation {
         })
     }
 
-    /// Parses the response. Returns `None` if the user gave no response. A response that was not
+    /// Parses the answer. Returns `None` if the user gave none. An answer that was not
     /// offered is a denial.
     pub(super) fn parse_response(&self, result: &ElicitResult) -> Option<Answer> {
         match result.action {
@@ -194,7 +194,7 @@ impl AllowedResponses {
     }
 }
 
-/// Returns the digest of everything that a response depends on. The remaining time is excluded,
+/// Returns the digest of everything that an answer depends on. The remaining time is excluded,
 /// since it always differs.
 fn request_digest(question: &Question) -> Result<String, serde_json::Error> {
     let mut seen = serde_json::to_value(question)?;

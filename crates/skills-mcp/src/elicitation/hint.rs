@@ -2,10 +2,10 @@
 
 use skills_tools::runtime::policy::{Permission, PermissionDecision, Question};
 
-/// Returns the command with which the operator of a server approves a request; `None` if none does.
+/// Returns the command with which the operator allows what is asked; `None` if none does.
 pub(crate) type TrustCommand = dyn Fn(&Question) -> Option<String> + Send + Sync;
 
-/// Returns how the operator of the server can allow the request. Contains no host paths but those
+/// Returns how the operator of the server can allow what is asked. Contains no host paths but those
 /// of the command.
 pub(super) fn allow_hint(question: &Question, trust_command: &TrustCommand) -> String {
     let mut options = Vec::new();
@@ -31,7 +31,7 @@ pub(super) fn allow_hint(question: &Question, trust_command: &TrustCommand) -> S
     format!("the client does not support elicitation; on the server, {options}")
 }
 
-/// Returns the command that approves the skill of a request, if it is in a default root.
+/// Returns the command that approves the skill of a question, if it is in a default root.
 pub(crate) fn default_trust_command(question: &Question) -> Option<String> {
     // The name goes into a command line that a user may copy.
     let mut name = question.name.chars();

@@ -38,7 +38,7 @@ fn subjects(question: &Question) -> Vec<String> {
     subjects.map(ToString::to_string).collect()
 }
 
-/// What was refused is asked as what a skill declares, and only what a user could allow.
+/// A refusal is asked like a declared permission, and only if a user could allow it.
 #[test]
 fn a_refusal_is_a_question_unless_a_rule_decides() {
     let deny = Rule::parse(Effect::Deny, RuleSource::Project, "spawn:rm").unwrap();
@@ -61,7 +61,7 @@ fn a_refusal_is_a_question_unless_a_rule_decides() {
         ]
     );
     assert!(open.question().is_after_refusal);
-    // A capability that the caller excluded stays excluded, and without a rest nothing is asked.
+    // A capability that the caller excluded stays excluded. Without other refusals nothing is asked.
     let excluded = second.drop_capability(Capability::Network);
     let open = pending(&manager, &excluded);
     assert_eq!(

@@ -153,7 +153,7 @@ async fn a_run_is_repeated_with_what_an_approver_allows() {
             "granted Some(3) of Some(1), start Some(5): exit code 0",
         ]
     );
-    // `once` is over with the run.
+    // `once` ends with the run.
     let artifacts = scene.run(ExecutionOptions::default()).await;
     assert!(!artifacts.exit_status.is_success());
 }
@@ -271,7 +271,7 @@ async fn a_run_whose_output_was_given_is_not_repeated() {
     assert!(artifacts.exit_status.is_success());
 }
 
-/// What only the program says, what rules deny, and what a success went without is no question.
+/// Refusals are not asked if only the program reports them, a rule denies them, or it succeeded.
 #[tokio::test]
 async fn only_observed_refusals_of_a_failure_are_asked() {
     let scene = Scene::new(Answer::AllowOnce, &["pdftotext"]);
@@ -325,7 +325,7 @@ async fn a_reached_limit_is_raised_for_the_run() {
     );
 }
 
-/// The second attempt opens no file of the skill again.
+/// The second attempt does not open `SKILL.md` again.
 #[cfg(target_os = "linux")]
 #[tokio::test]
 async fn a_further_attempt_reads_the_skill_no_more() {

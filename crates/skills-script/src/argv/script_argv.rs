@@ -1,4 +1,4 @@
-//! What a call of a script passes.
+//! The arguments and the input of a call of a script.
 
 use serde_json::{Map, Value};
 

@@ -1,4 +1,4 @@
-//! Which directories are watched, and whether all are.
+//! The directories that are watched, and the state of the watches.
 
 /// Whether everything that should be watched is watched.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
