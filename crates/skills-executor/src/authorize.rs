@@ -38,8 +38,6 @@ pub(crate) struct Authorized {
 /// The decision on an attempt.
 pub(crate) enum AttemptDecision {
     Granted(Box<Authorized>),
-    /// Grants nothing more than the earlier attempt had. No approver was asked.
-    Same,
     Denied(Denial),
 }
 
@@ -72,11 +70,6 @@ impl Authorized {
             let request = earlier.cloned().into_iter().fold(request, Request::after);
             let (decision, content) = decide(&checked, &request, record).await?;
             let denial = match decision {
-                Authorization::Granted(grants)
-                    if earlier.is_some_and(|earlier| grants.add_nothing_to(earlier)) =>
-                {
-                    return Ok(AttemptDecision::Same);
-                }
                 Authorization::Granted(grants) => {
                     record.record_limits(grants.limits());
                     record.record_decision(Disposition::Granted, grants.decisions());
@@ -113,6 +106,20 @@ impl Authorized {
     /// Returns the request with the content that it was granted for.
     pub(crate) fn request_for_content(&self) -> Request {
         request_for_content(&self.request, self.content())
+    }
+
+    /// Returns true if a later run would be granted the same without a question.
+    pub(crate) fn is_for_later_runs(&self) -> bool {
+        let request = self.request_for_content().first_attempt();
+        let permissions = self.planned().services().permissions();
+        match permissions.preview(&request) {
+            Authorization::Granted(later) => {
+                let later = later.attempt(&request);
+                let mut granted = self.grants.decisions().iter();
+                granted.all(|decision| later.had(decision.permission()))
+            }
+            Authorization::Denied(_) => false,
+        }
     }
 
     pub(crate) fn grants(&self) -> &Grants {

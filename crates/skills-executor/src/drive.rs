@@ -16,7 +16,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use skills_discovery::SkillFiles;
-use skills_policy::{Answer, DecisionReason, Denial, EarlierAttempt, PermissionDecision};
+use skills_policy::{Denial, EarlierAttempt};
 use skills_sandbox::{EventSender, SandboxError};
 
 use crate::artifacts::ExecutionArtifacts;
@@ -124,23 +124,18 @@ async fn run_recorded(
     record.redactor = planned.redactor();
     let events = events.map(|events| events.of_run(planned.redactor()));
     let checked = Arc::new(Checked::new(planned).await?);
-    let first = attempt(checked.clone(), None, events.clone(), record).await?;
-    match first {
-        Attempted::Ended(ended) => match *ended {
-            (artifacts, Some(earlier)) => {
-                repeat(&checked, artifacts, earlier, events, record).await
-            }
-            (artifacts, None) => Ok(artifacts),
-        },
-        Attempted::Denied(denial) => Ok(denied(&checked, denial)),
-        Attempted::Allowed { .. } | Attempted::Same => {
-            unreachable!("only further attempts end like this")
-        }
+    let authorized = match Authorized::decide(checked.clone(), None, record).await? {
+        AttemptDecision::Granted(authorized) => authorized,
+        AttemptDecision::Denied(denial) => return Ok(denied(&checked, denial)),
+    };
+    match start(*authorized, events.clone(), record).await? {
+        (artifacts, Some(earlier)) => repeat(&checked, artifacts, earlier, events, record).await,
+        (artifacts, None) => Ok(artifacts),
     }
 }
 
-/// How an attempt ended.
-enum Attempted {
+/// How a further attempt ended.
+enum Further {
     /// The program ended, with what a further attempt has to know.
     Ended(Box<(ExecutionArtifacts, Option<EarlierAttempt>)>),
     Denied(Denial),
@@ -167,27 +162,33 @@ async fn repeat(
             break;
         }
         artifacts = record.close_attempt(&services.config().recorder, artifacts)?;
-        let next = attempt(checked.clone(), Some(earlier), events.clone(), record).await;
+        let next = further_attempt(checked.clone(), earlier, events.clone(), record).await;
         let unstarted = match next {
-            Ok(Attempted::Ended(ended)) => match *ended {
+            Ok(Further::Ended(ended)) => match *ended {
                 (ended, Some(refused)) => {
                     (artifacts, earlier) = (ended, refused);
                     continue;
                 }
                 (ended, None) => return Ok(ended),
             },
-            Ok(Attempted::Same) => {
+            Ok(Further::Same) => {
                 record.discard();
                 return Ok(artifacts);
             }
-            Ok(Attempted::Denied(denial)) => denial.to_string(),
-            Ok(Attempted::Allowed { for_later_runs }) => {
+            Ok(Further::Denied(denial)) => {
+                artifacts
+                    .notes
+                    .push("what was refused was not allowed".to_owned());
+                denial.to_string()
+            }
+            Ok(Further::Allowed { for_later_runs }) => {
                 let note = "what was refused is allowed for later runs of this content";
                 artifacts
                     .notes
                     .extend(for_later_runs.then(|| note.to_owned()));
                 "not started again: the attempt before has effects".to_owned()
             }
+            Err(error) if record.has_started() => return Err(error),
             // The results of the attempt before are not lost.
             Err(error) => {
                 let reason = record.redactor.redact_text(&error.message_with_sources());
@@ -202,38 +203,39 @@ async fn repeat(
     Ok(artifacts)
 }
 
-/// Authorizes and runs what was checked, and collects its results.
-async fn attempt(
+/// Authorizes what was checked with what the earlier attempt was refused, and runs it if nothing is done
+/// twice.
+async fn further_attempt(
     checked: Arc<Checked>,
-    earlier: Option<EarlierAttempt>,
+    earlier: EarlierAttempt,
     events: Option<EventSender>,
     record: &mut RunRecord,
-) -> Result<Attempted, RuntimeError> {
-    let has_effects = earlier
-        .as_ref()
-        .is_some_and(|earlier| !earlier.done.is_none());
-    match Authorized::decide(checked, earlier.as_ref(), record).await? {
-        AttemptDecision::Granted(authorized) if has_effects => Ok(Attempted::Allowed {
-            for_later_runs: !authorized.grants().decisions().iter().any(is_allowed_once),
-        }),
-        AttemptDecision::Granted(authorized) => {
-            let ready = Ready::prepare(*authorized, events, record).await?;
-            let finished = ready.run(record).await?;
-            let ended = finished.into_artifacts(&record.redactor);
-            Ok(Attempted::Ended(Box::new(ended)))
-        }
-        AttemptDecision::Denied(denial) => Ok(Attempted::Denied(denial)),
-        AttemptDecision::Same => Ok(Attempted::Same),
+) -> Result<Further, RuntimeError> {
+    let authorized = match Authorized::decide(checked, Some(&earlier), record).await? {
+        AttemptDecision::Granted(authorized) => authorized,
+        AttemptDecision::Denied(denial) => return Ok(Further::Denied(denial)),
+    };
+    if authorized.grants().add_nothing_to(&earlier) {
+        return Ok(Further::Same);
     }
+    if !earlier.done.is_none() {
+        return Ok(Further::Allowed {
+            for_later_runs: authorized.is_for_later_runs(),
+        });
+    }
+    let ended = start(*authorized, events, record).await?;
+    Ok(Further::Ended(Box::new(ended)))
 }
 
-/// Returns true if an approver allowed a permission for this run alone.
-fn is_allowed_once(decision: &PermissionDecision) -> bool {
-    let once = DecisionReason::ApproverResponded {
-        response: Answer::AllowOnce,
-        store_error: None,
-    };
-    *decision.reason() == once
+/// Runs what was authorized, and collects its results.
+async fn start(
+    authorized: Authorized,
+    events: Option<EventSender>,
+    record: &mut RunRecord,
+) -> Result<(ExecutionArtifacts, Option<EarlierAttempt>), RuntimeError> {
+    let ready = Ready::prepare(authorized, events, record).await?;
+    let finished = ready.run(record).await?;
+    Ok(finished.into_artifacts(&record.redactor))
 }
 
 fn denied(checked: &Checked, denial: Denial) -> ExecutionArtifacts {
@@ -365,10 +367,11 @@ mod tests {
         for _ in 0..2 {
             let recorder = &services.config().recorder;
             let mut record = recorder.begin("one", &context).unwrap();
-            let attempted = attempt(checked.clone(), None, None, &mut record).await;
-            let Ok(Attempted::Ended(ended)) = attempted else {
-                panic!("nothing is refused")
+            let decision = Authorized::decide(checked.clone(), None, &mut record).await;
+            let Ok(AttemptDecision::Granted(authorized)) = decision else {
+                panic!("it asks for nothing")
             };
+            let ended = start(*authorized, None, &mut record).await.unwrap();
             let artifacts = record.close(Ok(ended.0)).unwrap();
             assert!(artifacts.exit_status.is_success());
         }

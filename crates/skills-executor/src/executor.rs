@@ -236,9 +236,9 @@ impl Executor {
     /// let preview = runtime.executor().preview("greet", &options)?;
     /// assert!(matches!(preview.authorization, Authorization::Denied(_)));
     ///
-    /// let request = preview.question.expect("rules leave it open");
-    /// println!("{}", format_question(&request));
-    /// let authorization = runtime.executor().approve("greet", &options, &request)?;
+    /// let question = preview.question.expect("rules leave it open");
+    /// println!("{}", format_question(&question));
+    /// let authorization = runtime.executor().approve("greet", &options, &question)?;
     /// assert!(matches!(authorization, Authorization::Granted(_)));
     /// assert!(runtime.executor().preview("greet", &options)?.question.is_none());
     /// # Ok::<(), Box<dyn std::error::Error>>(())

@@ -23,7 +23,8 @@ pub(crate) fn earlier_attempt(
     done: RunEffects,
 ) -> Option<EarlierAttempt> {
     let policy = run.planned().services().permissions().policy();
-    if ended.output.termination.is_success() {
+    let termination = &ended.output.termination;
+    if termination.is_success() || *termination == Termination::Cancelled {
         return None;
     }
     let mut earlier = run.grants().attempt(&run.request_for_content());
@@ -88,7 +89,7 @@ pub(crate) fn effects(
             .is_some_and(|own| file.path().starts_with(own))
     };
     let mut written = run.grants().files().iter();
-    done.may_have_written = (is_kept && files.is_truncated)
+    done.may_have_written = (is_kept && (files.is_truncated || files.has_other_changes))
         || written.any(|file| file.access() == Access::ReadWrite && !is_compared(file));
     done.hosts = output
         .connections

@@ -110,10 +110,10 @@ pub struct ExecutionOptions {
     pub env: BTreeMap<String, Secret>,
     /// Capabilities to drop although the skill requests them. Default: none.
     pub dropped_capabilities: Vec<Capability>,
-    /// How often the program is started at most, 1 to 3. A further attempt follows if the runtime stopped
-    /// something, the program failed, an approver allows it, and the attempt has
-    /// [done nothing](skills_policy::RunEffects) that would be done twice; with such effects the approver
-    /// is asked as well, for later runs. Default: 1, and no question after a refusal.
+    /// Maximum number of starts of the program, 1 to 3. A further attempt follows if the program failed,
+    /// the runtime observed a refusal or a reached limit, an approver allows it, and the attempt had no
+    /// [effects](skills_policy::RunEffects). After effects the approver is asked as well, for later runs.
+    /// Limits are raised to ten times the time or four times the memory, up to the ceiling. Default: 1.
     pub max_attempts: u32,
     /// Session, cancellation and approver of the run. Default: the session and the approver of the
     /// runtime, and no cancellation.

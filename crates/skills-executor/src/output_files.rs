@@ -21,6 +21,9 @@ pub struct OutputFiles {
     /// listed.
     #[serde(skip)]
     pub is_truncated: bool,
+    /// Whether files or directories were removed, or other entries were created or changed.
+    #[serde(skip)]
+    pub has_other_changes: bool,
 }
 
 /// File that a program created or changed.

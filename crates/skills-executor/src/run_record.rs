@@ -39,6 +39,7 @@ pub(crate) struct RunRecord {
     sink: Option<Arc<dyn AuditSink>>,
     event: Option<Event>,
     started: Instant,
+    has_started: bool,
     pub(crate) redactor: Redactor,
     /// The record in the usage ledger.
     pub(crate) run_use: RunUse,
@@ -77,6 +78,7 @@ impl Recorder {
             sink: self.sink.clone(),
             event,
             started: Instant::now(),
+            has_started: false,
             redactor: Redactor::default(),
             run_use: RunUse::default(),
         })
@@ -158,6 +160,7 @@ impl RunRecord {
     /// # Errors
     /// Fails if it cannot be written; then nothing may run.
     pub(crate) fn start(&mut self) -> Result<(), RuntimeError> {
+        self.has_started = true;
         let (Some(sink), Some(event)) = (&self.sink, &mut self.event) else {
             return Ok(());
         };
@@ -209,6 +212,7 @@ impl RunRecord {
         });
         let artifacts = self.write_artifacts(artifacts)?;
         self.event = next;
+        self.has_started = false;
         self.started = Instant::now();
         let writable = self
             .sink
@@ -232,10 +236,21 @@ impl RunRecord {
         reason: &str,
         artifacts: ExecutionArtifacts,
     ) -> Result<ExecutionArtifacts, RuntimeError> {
+        // Granted means that it started.
+        self.update(|event| {
+            if event.disposition == Disposition::Granted {
+                event.disposition = Disposition::Failed;
+            }
+        });
         match self.write(reason.to_owned()) {
             Ok(()) => Ok(artifacts),
             Err(source) => Err(unrecorded(source, artifacts)),
         }
+    }
+
+    /// Returns true if the program was about to start.
+    pub(crate) fn has_started(&self) -> bool {
+        self.has_started
     }
 
     /// Drops the record: nothing was asked and nothing ran.

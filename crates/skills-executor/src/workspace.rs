@@ -1,6 +1,7 @@
 //! Workspaces of runs, and the output files in them.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::hash::{DefaultHasher, Hash, Hasher};
 use std::io::{Read, Write};
 use std::path::{Path, PathBuf};
 
@@ -30,6 +31,8 @@ pub(crate) struct ActiveWorkspace {
     initial: BTreeMap<PathBuf, FileStamp>,
     /// The entries before the run that are neither files nor directories.
     initial_special: BTreeSet<(PathBuf, &'static str)>,
+    /// The directories and the other entries before the run.
+    initial_structure: u64,
 }
 
 impl ActiveWorkspace {
@@ -53,6 +56,7 @@ impl ActiveWorkspace {
             scratch,
             initial: BTreeMap::new(),
             initial_special: BTreeSet::new(),
+            initial_structure: 0,
         }))
     }
 
@@ -68,6 +72,7 @@ impl ActiveWorkspace {
                 .insert(path.to_owned(), FileStamp::from_metadata(metadata));
         });
         self.initial_special = walk.special;
+        self.initial_structure = walk.structure;
     }
 
     /// Lists files created or changed since `snapshot` and reads those of a private workspace.
@@ -77,8 +82,10 @@ impl ActiveWorkspace {
         let mut changed = Vec::new();
         let mut omitted = Vec::new();
         let mut top = None;
+        let mut remaining = 0_usize;
         walk.visit_files(&self.path, |path, metadata, directory| {
             let before = self.initial.get(path);
+            remaining += usize::from(before.is_some());
             if before == Some(&FileStamp::from_metadata(metadata)) {
                 return;
             }
@@ -109,6 +116,9 @@ impl ActiveWorkspace {
         }
         let files = self.read_output(changed, top.as_ref(), redactor, &mut omitted);
         let is_truncated = found > files.len() as u64 || !walk.omitted.is_empty();
+        let has_other_changes = remaining < self.initial.len()
+            || walk.structure != self.initial_structure
+            || !omitted.is_empty();
         let special = walk.special.difference(&self.initial_special);
         let special = special.map(|(path, kind)| format!("`{}`: {kind}", path.display()));
         let omitted = walk
@@ -125,6 +135,7 @@ impl ActiveWorkspace {
             found,
             omitted,
             is_truncated,
+            has_other_changes,
         }
     }
 
@@ -240,6 +251,8 @@ struct DirectoryWalk {
     omitted: Vec<String>,
     /// The entries that are neither files nor directories, and what they are.
     special: BTreeSet<(PathBuf, &'static str)>,
+    /// Identifies the set of directories and of entries that are neither files nor directories.
+    structure: u64,
     visited: usize,
 }
 
@@ -311,6 +324,7 @@ impl DirectoryWalk {
                 continue;
             };
             if metadata.is_dir() {
+                self.add_to_structure(&path);
                 below.push(path);
             } else if metadata.is_file() {
                 each(&path, &metadata, top);
@@ -320,10 +334,20 @@ impl DirectoryWalk {
                 } else {
                     "not a regular file"
                 };
+                // A symlink that leads elsewhere is another one.
+                let modified = metadata.modified().ok().map(|time| time.into_std());
+                self.add_to_structure(&(&path, metadata.len(), modified));
                 self.special.insert((path, kind));
             }
         }
         true
+    }
+
+    fn add_to_structure(&mut self, entry: &impl Hash) {
+        let mut hasher = DefaultHasher::new();
+        entry.hash(&mut hasher);
+        // A sum, so that the order has no effect.
+        self.structure = self.structure.wrapping_add(hasher.finish());
     }
 }
 

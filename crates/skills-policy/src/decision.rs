@@ -3,6 +3,7 @@
 use std::fmt;
 use std::path::Path;
 
+use crate::permission::quoted;
 use crate::requester::{CALLER_NAME, ROLES};
 use crate::{Answer, Permission, RuleSource};
 
@@ -240,7 +241,7 @@ impl PermissionDecision {
             if ROLES.contains(&requester.as_str()) {
                 requester.clone()
             } else {
-                format!("`{requester}`")
+                quoted(requester)
             }
         };
         let shown: Vec<String> = self

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use crate::question::{RaisedLimit, RunEffects};
-use crate::{PermissionDecision, ResourceLimits, Target};
+use crate::{Decision, Permission, PermissionDecision, ResourceLimits, Target};
 
 /// An attempt of a run that ended, for a [further one](crate::Request::after) of the same run.
 /// [`Grants::attempt`](crate::Grants::attempt) creates it.
@@ -31,4 +31,22 @@ pub(crate) struct AttemptContent {
     pub(crate) directory: PathBuf,
     pub(crate) digest: Option<String>,
     pub(crate) command_digest: Option<String>,
+}
+
+impl EarlierAttempt {
+    /// Returns true if it was granted a permission.
+    #[must_use]
+    pub fn had(&self, permission: &Permission) -> bool {
+        let granted = self.decisions.iter();
+        granted
+            .filter(|known| known.decision == Decision::Allow)
+            .any(|known| known.permission.covers(permission))
+    }
+}
+
+impl AttemptContent {
+    /// Returns true for the same content, which is known only by its digest.
+    pub(crate) fn is_same(&self, other: &Self) -> bool {
+        self.digest.is_some() && self == other
+    }
 }

@@ -63,6 +63,12 @@ impl RuleEvaluation {
         }
     }
 
+    /// Removes what only standing rules request, unless it is kept.
+    pub(crate) fn retain_standing_requests(&mut self, is_kept: impl Fn(&Permission) -> bool) {
+        self.decisions
+            .retain(|decision| !is_standing_request(decision) || is_kept(&decision.permission));
+    }
+
     /// Inserts an open permission in the order of permissions, in the place of a denial. What is allowed
     /// or open already stays so.
     pub(crate) fn ask_for(&mut self, open: PermissionDecision) {

@@ -77,13 +77,8 @@ impl Grants {
     /// Returns true if they grant nothing that an earlier attempt did not have.
     #[must_use]
     pub fn add_nothing_to(&self, earlier: &EarlierAttempt) -> bool {
-        let is_known = |decision: &PermissionDecision| {
-            let known = earlier.decisions.iter();
-            known
-                .filter(|known| known.decision == Decision::Allow)
-                .any(|known| known.permission.covers(&decision.permission))
-        };
-        self.limits == earlier.limits && self.decisions.iter().all(is_known)
+        let mut decisions = self.decisions.iter();
+        self.limits == earlier.limits && decisions.all(|decision| earlier.had(&decision.permission))
     }
 
     /// Returns the grants for all allowed permissions, with the limits of the request below

@@ -154,16 +154,16 @@ impl Permission {
 impl fmt::Display for Permission {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Read(path) => write!(f, "read `{}`", path.display()),
+            Self::Read(path) => write!(f, "read {}", quoted(path.display())),
             Self::ReadKeys { path, .. } => {
-                write!(f, "read `{}`, which may hold KEYS", path.display())
+                write!(f, "read {}, which may hold KEYS", quoted(path.display()))
             }
-            Self::Write(path) => write!(f, "write `{}`", path.display()),
+            Self::Write(path) => write!(f, "write {}", quoted(path.display())),
             Self::WriteProtected { path, .. } => {
                 write!(
                     f,
-                    "write `{}`, which is PROTECTED: other programs execute or trust files there",
-                    path.display()
+                    "write {}, which is PROTECTED: other programs execute or trust files there",
+                    quoted(path.display())
                 )
             }
             Self::Host(pattern) if *pattern == HostPattern::ANY => {
@@ -171,30 +171,40 @@ impl fmt::Display for Permission {
             }
             Self::Host(pattern) => write!(f, "connect to `{pattern}`"),
             Self::ListedHosts => f.write_str("connect to the hosts that rules list"),
-            Self::Program(name) => write!(f, "spawn `{name}`"),
+            Self::Program(name) => write!(f, "spawn {}", quoted(name)),
             Self::AnyProgram => f.write_str("spawn any program"),
-            Self::Variable(name) => write!(f, "read variable `{name}`"),
+            Self::Variable(name) => write!(f, "read variable {}", quoted(name)),
             Self::Package { name, version } if version.is_empty() => {
-                write!(f, "install package `{}`", truncate(name).escape_debug())
+                write!(
+                    f,
+                    "install package {}",
+                    quoted(truncate(name).escape_debug())
+                )
             }
             Self::Package { name, version } => {
                 let (name, version) = (truncate(name), truncate(version));
                 write!(
                     f,
-                    "install package `{}` {}",
-                    name.escape_debug(),
+                    "install package {} {}",
+                    quoted(name.escape_debug()),
                     version.escape_debug()
                 )
             }
-            Self::Hook(command) => write!(f, "run hook `{command}`"),
+            Self::Hook(command) => write!(f, "run hook {}", quoted(command)),
             Self::Invalid(Capability::Spawn, text) => {
-                write!(f, "spawn `{}`", truncate(text).escape_debug())
+                write!(f, "spawn {}", quoted(truncate(text).escape_debug()))
             }
             Self::Invalid(_, text) => {
-                write!(f, "connect to `{}`", truncate(text).escape_debug())
+                write!(f, "connect to {}", quoted(truncate(text).escape_debug()))
             }
         }
     }
+}
+
+/// Returns a text in backquotes; one in it is escaped, so that a name cannot end its quotation and go on
+/// as another permission.
+pub(crate) fn quoted(text: impl fmt::Display) -> String {
+    format!("`{}`", text.to_string().replace('`', "\\`"))
 }
 
 /// Truncates text of a skill to 60 characters, so that it cannot fill an approval prompt.

@@ -204,6 +204,8 @@ impl PermissionManager {
         let mut evaluation = self.policy.evaluate(request);
         let earlier = request.earlier.as_ref();
         if let Some(earlier) = earlier {
+            // As little as before: a standing rule adds nothing that this run did not have.
+            evaluation.retain_standing_requests(|permission| earlier.had(permission));
             ask_for_refused(earlier, &self.policy, request, &mut evaluation);
         }
         if let Some(reason) = reason_not_to_ask(&evaluation) {
@@ -212,7 +214,7 @@ impl PermissionManager {
         }
         let approvals = self.load_approvals(request);
         // An earlier attempt ran this content, with an approval if it takes one.
-        let same = earlier.filter(|earlier| earlier.content == request.content());
+        let same = earlier.filter(|earlier| earlier.content.is_same(&request.content()));
         let requires_content_approval =
             same.is_none() && self.is_content_unapproved(request, &evaluation, &approvals);
         if purpose == Purpose::ApprovalInAdvance {
@@ -226,11 +228,13 @@ impl PermissionManager {
         if !requires_content_approval && !evaluation.is_pending() && raised.is_none() {
             return self.decided(request, evaluation);
         }
-        if purpose == Purpose::Run && earlier.is_none() {
+        if purpose == Purpose::Run {
             // A standing rule was written for other content: it adds nothing to what an unapproved
             // skill asks for, so that a rule for one skill causes no question about all others.
             let narrower = evaluation.without_standing_requests();
-            if !narrower.is_pending() && !self.is_content_unapproved(request, &narrower, &approvals)
+            if raised.is_none()
+                && !narrower.is_pending()
+                && !self.is_content_unapproved(request, &narrower, &approvals)
             {
                 return self.decided(request, narrower);
             }
@@ -423,35 +427,34 @@ impl PermissionManager {
         }
     }
 
-    /// Returns the decision by a response, and stores the response for as long as it lasts.
+    /// Returns the decision by an answer, and stores the answer for as long as it lasts.
     fn apply_response(
         &self,
         pending: &PendingQuestion,
         response: Result<Option<Answer>, BoxError>,
     ) -> (Decision, DecisionReason) {
-        match response {
-            Ok(Some(response @ Answer::Deny)) => (
-                Decision::Deny,
-                DecisionReason::ApproverResponded {
-                    response,
-                    store_error: None,
-                },
-            ),
-            Ok(Some(response)) => (
-                Decision::Allow,
-                DecisionReason::ApproverResponded {
-                    response,
-                    store_error: self.store_response(pending, response),
-                },
-            ),
-            Ok(None) => (Decision::Deny, DecisionReason::NoResponse),
-            Err(error) => (
-                Decision::Deny,
-                DecisionReason::ApproverFailed {
-                    error: error.to_string(),
-                },
-            ),
+        let response = match response {
+            // A run that has done something is not repeated, so the answer would allow nothing.
+            Ok(Some(Answer::AllowOnce)) if !pending.question.done.is_none() => None,
+            Ok(response) => response,
+            Err(error) => {
+                let error = error.to_string();
+                return (Decision::Deny, DecisionReason::ApproverFailed { error });
+            }
+        };
+        let Some(response) = response else {
+            return (Decision::Deny, DecisionReason::NoResponse);
+        };
+        let is_lasting = response != Answer::Deny && pending.question.is_lasting();
+        let stored = is_lasting.then(|| self.store_response(pending, response));
+        let reason = DecisionReason::ApproverResponded {
+            response,
+            store_error: stored.flatten(),
+        };
+        if response == Answer::Deny {
+            return (Decision::Deny, reason);
         }
+        (Decision::Allow, reason)
     }
 
     /// Stores an allowing response. Returns why one that should be permanent is not; it lasts for

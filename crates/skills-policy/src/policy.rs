@@ -270,6 +270,19 @@ impl Policy {
         })
     }
 
+    /// Returns the decision on what a target names if the user allowed it for this run: rules that deny or
+    /// ask still decide. `None` if it names no permission by itself.
+    pub(crate) fn decide_as_if_allowed(
+        &self,
+        request: &Request,
+        target: &Target,
+    ) -> Option<PermissionDecision> {
+        let rule = Rule::new(Effect::Allow, RuleSource::Invocation, target.clone());
+        let requested = requested(named_permission(&rule, request)?, request);
+        let policy = self.clone().rule(rule);
+        Some(policy.decide_permission(request, requested))
+    }
+
     /// Returns why an `allow` rule of the invocation for `target` would allow nothing of a request:
     /// another rule denies it, or no rule can allow it. `None` if it would have an effect, or if
     /// the target names no permission by itself, such as `env:NAME`.
@@ -294,15 +307,11 @@ impl Policy {
     /// ```
     #[must_use]
     pub fn obstacle(&self, request: &Request, target: &Target) -> Option<DecisionReason> {
-        let rule = Rule::new(Effect::Allow, RuleSource::Invocation, target.clone());
-        let permission = named_permission(&rule, request)?;
-        if request.is_dropped(permission.capability()) {
+        let decision = self.decide_as_if_allowed(request, target)?;
+        if request.is_dropped(decision.permission.capability()) {
             let reason = "the caller runs it without this permission";
             return Some(DecisionReason::Forbidden { reason });
         }
-        let requested = requested(permission, request);
-        let policy = self.clone().rule(rule);
-        let decision = policy.decide_permission(request, requested);
         (decision.decision != Decision::Allow).then_some(decision.reason)
     }
 

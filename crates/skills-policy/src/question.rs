@@ -173,6 +173,12 @@ impl Question {
         self.subjects.contains(&Subject::Content)
     }
 
+    /// Returns true if an answer can hold for later runs: a limit is raised for one run alone.
+    pub(crate) fn is_lasting(&self) -> bool {
+        let mut subjects = self.subjects.iter();
+        subjects.any(|subject| !matches!(subject, Subject::Limit(_)))
+    }
+
     pub(crate) fn is_about_limit(&self) -> bool {
         let mut subjects = self.subjects.iter();
         subjects.any(|subject| matches!(subject, Subject::Limit(_)))
@@ -192,8 +198,7 @@ impl Question {
         if self.done.is_none() {
             answers.push(Answer::AllowOnce);
         }
-        let is_lasting = |subject: &Subject| !matches!(subject, Subject::Limit(_));
-        if self.covers.digest.is_some() && self.subjects.iter().any(is_lasting) {
+        if self.covers.digest.is_some() && self.is_lasting() {
             answers.extend(self.session_answers());
             answers.extend((!self.covers.is_command).then_some(Answer::AllowAlways));
         }
@@ -271,7 +276,7 @@ impl fmt::Display for Subject {
                 decision.requesters()
             ),
             Self::Content => {
-                f.write_str("use what is allowed below, for content that was never approved")
+                f.write_str("use what is allowed above, for content that was never approved")
             }
             Self::Project { skills: 1 } => f.write_str("1 skill, the settings and the policy"),
             Self::Project { skills } => write!(f, "{skills} skills, the settings and the policy"),
@@ -283,12 +288,8 @@ impl fmt::Display for Subject {
 impl fmt::Display for RaisedLimit {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::WallTime { from, to } => {
-                write!(f, "run for {} s, not {} s", to.as_secs(), from.as_secs())
-            }
-            Self::Memory { from, to } => {
-                write!(f, "use {} MiB of memory, not {} MiB", to >> 20, from >> 20)
-            }
+            Self::WallTime { to, .. } => write!(f, "run for {} s", to.as_secs().max(1)),
+            Self::Memory { to, .. } => write!(f, "use {} MiB of memory", (to >> 20).max(1)),
         }
     }
 }

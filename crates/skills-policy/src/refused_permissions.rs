@@ -3,10 +3,8 @@
 use crate::evaluation_result::RuleEvaluation;
 use crate::question::RaisedLimit;
 use crate::requester::REFUSED_NAME;
-use crate::rule_requests::{named_permission, requested};
 use crate::{
-    Decision, DecisionReason, EarlierAttempt, Effect, PermissionDecision, Policy, Request, Rule,
-    RuleSource, Target,
+    Decision, DecisionReason, EarlierAttempt, PermissionDecision, Policy, Request, Target,
 };
 
 /// Adds what was refused to an evaluation, as open permissions.
@@ -16,6 +14,10 @@ pub(crate) fn ask_for_refused(
     request: &Request,
     evaluation: &mut RuleEvaluation,
 ) {
+    // Nobody could allow it: the run is not repeated, and a later one is not recognized.
+    if !earlier.done.is_none() && request.digest.is_none() {
+        return;
+    }
     let refused = earlier.refused.iter();
     refused
         .filter_map(|target| open(target, policy, request))
@@ -24,16 +26,11 @@ pub(crate) fn ask_for_refused(
 
 /// Returns the open decision on what was refused; `None` if no answer could allow it.
 fn open(target: &Target, policy: &Policy, request: &Request) -> Option<PermissionDecision> {
-    let rule = Rule::new(Effect::Allow, RuleSource::Invocation, target.clone());
-    let permission = named_permission(&rule, request)?;
-    if request.is_dropped(permission.capability()) {
+    let mut decision = policy.decide_as_if_allowed(request, target)?;
+    if request.is_dropped(decision.permission.capability()) {
         return None;
     }
-    let mut requested = requested(permission, request);
-    requested.requested_by = vec![REFUSED_NAME.to_owned()];
-    // As if the user had allowed it: rules that deny or ask still decide.
-    let allowed = policy.clone().rule(rule);
-    let mut decision = allowed.decide_permission(request, requested);
+    decision.requested_by = vec![REFUSED_NAME.to_owned()];
     if decision.decision == Decision::Allow {
         decision.resolve(Decision::Ask, DecisionReason::NoMatchingRule);
     }
@@ -62,7 +59,9 @@ pub(crate) fn allow_again(earlier: &EarlierAttempt, evaluation: &mut RuleEvaluat
 /// Returns the higher limit, if the policy allows it.
 pub(crate) fn raised_limit(earlier: &EarlierAttempt, policy: &Policy) -> Option<RaisedLimit> {
     let ceiling = policy.ceiling();
-    earlier.raised.filter(|raised| match raised {
+    // It lasts for this run, which is not repeated if it has done something.
+    let raised = earlier.raised.filter(|_| earlier.done.is_none());
+    raised.filter(|raised| match raised {
         RaisedLimit::WallTime { from, to } => from < to && *to <= ceiling.wall_time,
         RaisedLimit::Memory { from, to } => from < to && *to <= ceiling.memory_bytes,
     })

@@ -363,6 +363,12 @@ impl Request {
         self
     }
 
+    /// Returns the request of a first attempt.
+    pub fn first_attempt(mut self) -> Self {
+        self.earlier = None;
+        self
+    }
+
     /// Returns true if it continues [after](Self::after) an attempt.
     #[must_use]
     pub fn is_further_attempt(&self) -> bool {

@@ -1,7 +1,7 @@
 //! Questions as text, for approvers.
 
 use skills_manifest::is_invisible;
-use skills_policy::{ContentStatus, PermissionDecision, Question, Subject};
+use skills_policy::{ContentStatus, Permission, PermissionDecision, Question, Subject};
 use unicode_normalization::{IsNormalized, is_nfkc_quick};
 use unicode_properties::{GeneralCategory, UnicodeGeneralCategory};
 use unicode_security::skeleton;
@@ -12,6 +12,8 @@ use crate::escape_line;
 const MAX_ITEM_CHARS: usize = 300;
 /// Maximum length of the command, in characters.
 const MAX_COMMAND_CHARS: usize = 2_000;
+/// Maximum length of a line of informational items, in characters.
+const MAX_INFO_CHARS: usize = 600;
 /// Maximum number of informational items in a line.
 const MAX_INFO_ITEMS: usize = 15;
 
@@ -25,10 +27,10 @@ pub struct QuestionTooLong {
     field: String,
 }
 
-/// Formats a question as at most four lines: what runs, what is asked, what is allowed already, and notes.
+/// Formats a question as at most four lines: what runs, what is allowed already, notes, and what is asked.
 ///
-/// All subjects are in the second line, and text of a skill cannot forge a line. There are at most 15
-/// informational items per line. Arguments are quoted as in Bash, so that word boundaries are visible and
+/// All subjects are in the last line. Text of a skill cannot forge a line or an item: names are in
+/// backquotes, and one in them is escaped. A line of other items has at most 15 and 600 characters. Arguments are quoted as in Bash, so that word boundaries are visible and
 /// different arguments look different, except for homoglyphs among letters; invisible characters are
 /// escaped. Commands are truncated to 2,000 characters, other items to 300.
 #[must_use]
@@ -37,15 +39,13 @@ pub fn format_question(question: &Question) -> String {
     let is_project = matches!(question.subjects[..], [Subject::Project { .. }]);
     let subjects = question.subjects.iter().filter(|_| !is_project);
     let lines = [
-        ("wants to", subjects.map(ToString::to_string).collect()),
-        ("allowed", at_most(granted_texts(question))),
-        ("note", notes(question)),
+        ("allowed", info_line(granted_texts(question))),
+        ("note", info_line(notes(question))),
+        // Last, next to the answer.
+        ("wants to", item_line(subjects.map(ToString::to_string))),
     ];
-    let lines = lines.into_iter().filter(|(_, items)| !items.is_empty());
-    let lines = lines.map(|(label, items)| {
-        let items: Vec<String> = items.iter().map(|item| format_item(item)).collect();
-        format!("  {label:<8} {}", items.join("; "))
-    });
+    let lines = lines.into_iter().filter(|(_, line)| !line.is_empty());
+    let lines = lines.map(|(label, line)| format!("  {label:<8} {line}"));
     std::iter::once(headline(question))
         .chain(lines)
         .collect::<Vec<_>>()
@@ -60,7 +60,11 @@ pub fn format_question(question: &Question) -> String {
 pub fn format_question_in_full(question: &Question) -> Result<String, QuestionTooLong> {
     let directories = std::iter::once(&question.directory).chain(&question.covers.directories);
     let directories = directories.map(|directory| directory.display().to_string());
-    let subjects = question.subjects.iter().map(ToString::to_string);
+    // Who requested it may be cut.
+    let subjects = question.subjects.iter().map(|subject| match subject {
+        Subject::Permission(decision) => decision.permission().to_string(),
+        other => other.to_string(),
+    });
     let others = subjects.chain([question.name.clone()]).chain(directories);
     let others = others.map(|text| (format_value(&text), MAX_ITEM_CHARS));
     // Measured as displayed: escaped characters are longer.
@@ -123,17 +127,30 @@ fn notes(question: &Question) -> Vec<String> {
     }
     notes.extend(content_text(&question.content));
     if let ContentStatus::Changed { added, removed } = &question.content {
-        let added = added.iter().map(|privilege| format!("adds {privilege}"));
+        let added = added
+            .iter()
+            .map(|privilege| format!("adds {}", quoted(privilege)));
         let removed = removed
             .iter()
-            .map(|privilege| format!("removes {privilege}"));
+            .map(|privilege| format!("removes {}", quoted(privilege)));
         notes.extend(at_most(added.chain(removed).collect()));
     }
     notes.extend(at_most(question.notes.clone()));
     notes
 }
 
-/// Limits informational items. A skill controls their number, and many of them would hide the subjects.
+fn item_line(items: impl Iterator<Item = String>) -> String {
+    let items: Vec<String> = items.map(|item| format_item(&item)).collect();
+    items.join("; ")
+}
+
+/// Returns the line of informational items. A skill controls their number and length, and a long line would
+/// move the subjects away from the answer.
+fn info_line(items: Vec<String>) -> String {
+    truncate(item_line(at_most(items).into_iter()), MAX_INFO_CHARS)
+}
+
+/// Limits informational items. A skill controls their number.
 fn at_most(mut items: Vec<String>) -> Vec<String> {
     let omitted = items.len().saturating_sub(MAX_INFO_ITEMS);
     items.truncate(MAX_INFO_ITEMS);
@@ -141,16 +158,20 @@ fn at_most(mut items: Vec<String>) -> Vec<String> {
     items
 }
 
-/// Describes the privileges that are granted without an answer.
+/// Describes what is granted without an answer: dangerous permissions first, then other privileges, since
+/// later ones can be omitted.
 fn granted_texts(question: &Question) -> Vec<String> {
-    let is_shown = |decision: &&PermissionDecision| {
-        let permission = decision.permission();
-        permission.capability().is_privileged() || permission.caution().is_some()
+    let mut granted: Vec<_> = question
+        .granted
+        .iter()
+        .map(PermissionDecision::permission)
+        .collect();
+    let rank = |permission: &Permission| {
+        let is_privileged = permission.capability().is_privileged();
+        (permission.caution().is_none(), !is_privileged)
     };
-    let granted = question.granted.iter().filter(is_shown);
-    granted
-        .map(|decision| decision.permission().to_string())
-        .collect()
+    granted.sort_by_key(|permission| rank(permission));
+    granted.into_iter().map(ToString::to_string).collect()
 }
 
 /// Quotes the command so that Bash would split it into the same words.
@@ -225,6 +246,11 @@ fn is_distinct_alone(c: char) -> bool {
 /// Escapes and truncates an item of a line.
 fn format_item(text: &str) -> String {
     truncate(format_value(text), MAX_ITEM_CHARS)
+}
+
+/// Returns a text of a skill in backquotes.
+fn quoted(text: &str) -> String {
+    format!("`{}`", text.replace('`', "\\`"))
 }
 
 /// Collapses white space and escapes invisible characters.

@@ -481,9 +481,9 @@ fn build_environment(
     ]
     .map(|(name, value)| (name.to_owned(), value.to_owned()))
     .into();
-    fixed.extend(job.user_locale().languages("C.UTF-8"));
+    fixed.extend(job.languages("C.UTF-8"));
     if context.isolation == IsolationLevel::Landlock {
-        fixed.extend(denied_settings::variables());
+        fixed.extend(denied_settings::variables(job));
     }
     fixed.extend(program.environment.iter().cloned());
     fixed.extend(endpoint.into_iter().flat_map(ProxyEndpoint::variables));

@@ -207,7 +207,7 @@ fn build_environment(
     .map(|(name, value)| (name.to_owned(), value.to_owned()))
     .into();
     // The only UTF-8 locale that every macOS has.
-    fixed.extend(job.user_locale().languages("en_US.UTF-8"));
+    fixed.extend(job.languages("en_US.UTF-8"));
     fixed.extend(executables.interpreter().envs.iter().cloned());
     if let ProxyAccess::LocalPort(port) = network {
         fixed.extend(skills_egress::proxy_env(port));

@@ -307,6 +307,16 @@ impl Job {
         &self.locale
     }
 
+    /// Returns the variables of the language, with `default` as `LANG` if the user sets none. Other variables
+    /// that the job sets itself are not among them.
+    #[must_use]
+    pub fn languages(&self, default: &str) -> Vec<(String, String)> {
+        let is_own = |name: &str| self.filtered_envs().any(|(own, _)| own == name);
+        let mut languages = self.locale.languages(default);
+        languages.retain(|(name, _)| name == "LANG" || !is_own(name));
+        languages
+    }
+
     /// Hides an absolute path and everything below it, also inside a granted directory. A backend that
     /// cannot hide a path which the grants reach rejects the job.
     pub fn hide(mut self, path: impl Into<PathBuf>) -> Self {

@@ -74,7 +74,7 @@ const CRATES: &[(&str, usize, &[&str])] = &[
     ("skills-ledger", 2_250, &["skills-store"]),
     ("skills-build", 2_280, &["skills-store"]),
     // Questions as values, and what a further attempt of a run takes over.
-    ("skills-policy", 8_600, &["skills-clients"]),
+    ("skills-policy", 8_680, &["skills-clients"]),
     // Events of runs, the grace of a cancellation, the language and time zone of the user.
     ("skills-sandbox", 2_950, &["skills-policy"]),
     (

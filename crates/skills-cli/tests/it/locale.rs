@@ -17,14 +17,23 @@ fn a_program_has_the_language_and_the_time_zone_of_the_user() {
     let root = tree.path("skills").display().to_string();
     let scratch = tree.path("scratch");
     std::fs::create_dir_all(&scratch).unwrap();
-    for (variables, expected) in [
-        ([("TZ", "XYZ-8"), ("LANG", "C.UTF-8")], "08 C.UTF-8 None\n"),
-        ([("TZ", "UTC0"), ("LC_TIME", "C")], "00 C.UTF-8 C\n"),
-        (
-            [("TZ", "UTC0"), ("LC_TIME", "/etc/shadow")],
-            "00 C.UTF-8 None\n",
-        ),
-    ] {
+    // Every system has another default.
+    let default = if cfg!(target_os = "macos") {
+        "en_US.UTF-8"
+    } else {
+        "C.UTF-8"
+    };
+    let expected = [
+        "08 C.UTF-8 None\n".to_owned(),
+        format!("00 {default} C\n"),
+        format!("00 {default} None\n"),
+    ];
+    let variables = [
+        [("TZ", "XYZ-8"), ("LANG", "C.UTF-8")],
+        [("TZ", "UTC0"), ("LC_TIME", "C")],
+        [("TZ", "UTC0"), ("LC_TIME", "/etc/shadow")],
+    ];
+    for (variables, expected) in variables.into_iter().zip(expected) {
         let mut command = command(&["run", "one", "--root", &root], &scratch);
         for name in ["LANG", "LC_ALL", "LC_TIME"] {
             command.env_remove(name);

@@ -95,8 +95,8 @@ fn policy_check_shows_grants_and_reasons() {
     unused   Task: a tool of the agent, not of programs
     question
     Allow skill `one` to run scripts/main.sh?
-      wants to spawn `git` (requested by `Bash(git:*)`)
       note     in HERE/skills/one
+      wants to spawn `git` (requested by `Bash(git:*)`)
     ");
     assert_snapshot!(fixture.page(&["policy", "check", "one", "--allow", "spawn:git", "--env", "API_KEY=x"]), @"
     exit 0
@@ -228,8 +228,8 @@ fn an_approval_is_valid_until_the_content_changes() {
     exit 3
     -- stderr
     Allow skill `one` to run scripts/main.sh?
-      wants to spawn `expr` (requested by `Bash(expr:*)`)
       note     in HERE/skills/one
+      wants to spawn `expr` (requested by `Bash(expr:*)`)
     error: cannot ask for confirmation: standard input is not a terminal
     help: pass `--yes`
     ");
@@ -263,8 +263,8 @@ fn an_approval_is_valid_until_the_content_changes() {
              denied, no rule allows it and no approver is available: spawn `rm` (requested by `Bash(rm:*)`)
     question
     Allow skill `one` to run scripts/main.sh?
+      note     in HERE/skills/one; changed since it was approved; adds `Bash(rm:*)`
       wants to spawn `expr` (requested by `Bash(expr:*)`); spawn `rm` (requested by `Bash(rm:*)`)
-      note     in HERE/skills/one; changed since it was approved; adds Bash(rm:*)
     ");
     assert_eq!(fixture.call(&["trust", "one", "--yes"]).code, 0);
     assert_eq!(fixture.call(&["run", "one"]).code, 0);

@@ -128,7 +128,7 @@ fn a_reached_limit_is_asked_up_to_the_ceiling_and_for_the_run_only() {
         first.clone().after(earlier)
     };
     let question = pending(&manager, &raised(60)).question().clone();
-    assert_eq!(subjects(&question), ["run for 60 s, not 30 s"]);
+    assert_eq!(subjects(&question), ["run for 60 s"]);
     assert_eq!(question.answers(), [Answer::AllowOnce, Answer::Deny]);
     let grants = granted(block_on(manager.authorize(&raised(60), None)));
     assert_eq!(grants.limits().wall_time.as_secs(), 60);
@@ -145,6 +145,72 @@ fn a_reached_limit_is_asked_up_to_the_ceiling_and_for_the_run_only() {
         "permission denied: the limits stay as they are: the approver responded `deny`"
     );
     assert!(denial.was_asked());
+}
+
+/// A standing rule adds nothing to content that was not approved, also not to a further attempt.
+#[test]
+fn a_further_attempt_gets_no_standing_rule_that_the_first_was_denied() {
+    let rule = |text| Rule::parse(Effect::Allow, RuleSource::User, text).unwrap();
+    let policy = Policy::default()
+        .rule(rule("spawn:git"))
+        .rule(rule("network:a.example"));
+    let manager = PermissionManager::new(policy).approver(Arc::new(Answer::AllowOnce));
+    let first = request("1");
+    for (tried, expected) in [
+        ("spawn:git", "spawn `git` (requested by its last attempt)"),
+        ("spawn:make", "spawn `make` (requested by its last attempt)"),
+    ] {
+        let second = first.clone().after(refused(&manager, &first, &[tried]));
+        assert_eq!(subjects(pending(&manager, &second).question()), [expected]);
+        let grants = granted(block_on(manager.authorize(&second, None)));
+        let shown = format!("{:?}", grants.network());
+        assert!(!shown.contains("a.example"), "{shown}");
+    }
+}
+
+/// An answer about a limit approves no content, whatever the approver says.
+#[test]
+fn an_answer_about_a_limit_is_not_stored() {
+    let store = Arc::new(Memory::default());
+    for answer in [Answer::AllowSession, Answer::AllowAlways] {
+        let manager = PermissionManager::default()
+            .store(store.clone())
+            .approver(Arc::new(answer));
+        let first = request("1");
+        let mut earlier = refused(&manager, &first, &[]);
+        let (from, to) = (Duration::from_secs(30), Duration::from_secs(60));
+        earlier.raised = Some(RaisedLimit::WallTime { from, to });
+        let second = first.after(earlier);
+        let grants = granted(block_on(manager.authorize(&second, None)));
+        assert_eq!(grants.limits().wall_time.as_secs(), 60);
+        assert!(store.0.lock().unwrap().is_empty());
+        let asked_again = pending(&manager, &second);
+        assert!(asked_again.question().permissions().next().is_none());
+    }
+}
+
+/// Nobody is asked what no answer can allow.
+#[test]
+fn a_run_with_effects_is_not_asked_about_limits() {
+    let manager = PermissionManager::default();
+    let mut done = RunEffects::default();
+    done.changed_files = 1;
+    for request in [request("1"), Request::new("/s")] {
+        let targets: &[&str] = if request == Request::new("/s") {
+            &["spawn:git"]
+        } else {
+            &[]
+        };
+        let mut earlier = refused(&manager, &request, targets);
+        let (from, to) = (1, 1 << 30);
+        earlier.raised = Some(RaisedLimit::Memory { from, to });
+        earlier.done = done.clone();
+        let evaluation = manager.evaluate(&request.after(earlier));
+        assert!(
+            matches!(evaluation, Evaluation::Decided(_)),
+            "{evaluation:?}"
+        );
+    }
 }
 
 /// What a run has done is part of the question, and a run with effects is not allowed once more.

@@ -42,9 +42,9 @@ fn a_question_cannot_be_forged_by_a_skill() {
     assert_eq!(text, format_question(&request));
     assert_snapshot!(redact(&fixture, &text), @r"
     Allow skill `deploy` to run git $'push\n  wants    nothing' $'\u001b[2K\u202ex'?
-      wants to use what is allowed below, for content that was never approved; spawn `git` (requested by the caller)
       allowed  connect to `api.example.com`
       note     in HERE/deploy
+      wants to use what is allowed above, for content that was never approved; spawn `git` (requested by the caller)
     ");
 }
 
@@ -149,7 +149,7 @@ async fn a_question_about_a_command_says_that_files_are_not_covered() {
         .unwrap();
     let text = asked.lock().unwrap()[0].clone();
     assert!(
-        text.ends_with("\n  note     an answer stays valid if other files change"),
+        text.contains("\n  note     an answer stays valid if other files change\n"),
         "{text}"
     );
 }
@@ -199,15 +199,15 @@ fn a_question_after_a_refusal_says_what_was_done() {
     };
     assert_snapshot!(text(earlier.clone()), @r"
     Run skill `pdf` again, and allow what it was refused? scripts/fill.sh form.pdf
-      wants to use 1024 MiB of memory, not 256 MiB; spawn `pdftotext` (requested by its last attempt)
       note     in /s/pdf
+      wants to use 1024 MiB of memory; spawn `pdftotext` (requested by its last attempt)
     ");
     earlier.done.changed_files = 1;
     earlier.done.hosts = vec!["a.example".to_owned()];
     assert_snapshot!(text(earlier), @r"
     It changed 1 file, connected to a.example. Allow skill `pdf` what it was refused, from now on? scripts/fill.sh form.pdf
-      wants to use 1024 MiB of memory, not 256 MiB; spawn `pdftotext` (requested by its last attempt)
       note     in /s/pdf
+      wants to spawn `pdftotext` (requested by its last attempt)
     ");
 }
 
@@ -215,4 +215,22 @@ fn a_question_after_a_refusal_says_what_was_done() {
 fn a_question_about_a_project_names_what_is_trusted() {
     let question = Question::about_project("/p\n  allowed everything", 3);
     assert_snapshot!(format_question_in_full(&question).unwrap(), @"Trust 3 skills, the settings and the policy of project /p allowed everything?");
+}
+
+/// A name cannot end its quotation and go on as another item.
+#[test]
+fn a_name_cannot_look_like_another_item() {
+    use skills_runtime::policy::{Evaluation, PermissionManager, Request};
+    let request = Request::new("/s")
+        .content_digest("1")
+        .hook("PreToolUse: a` (requested by the caller); spawn `b");
+    let manager = PermissionManager::default();
+    let Evaluation::NeedsApproval(open) = manager.evaluate(&request) else {
+        panic!("nothing allows it")
+    };
+    let text = format_question_in_full(open.question()).unwrap();
+    assert!(
+        text.contains(r"wants to run hook `PreToolUse: a\` (requested by the caller); spawn \`b`"),
+        "{text}"
+    );
 }

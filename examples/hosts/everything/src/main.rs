@@ -8,10 +8,10 @@ use std::sync::Arc;
 
 use serde_json::json;
 use skills_runtime::audit::{AuditLog, verify};
-use skills_runtime::policy::{Capability, Effect, PermissionDecision, Question, Rule, RuleSource};
+use skills_runtime::policy::{Capability, Effect, Question, Rule, RuleSource, Subject};
 use skills_runtime::{
     Answer, ExecutionOptions, FileApprovalStore, HookDecision, InputFile, Policy, Root, Scope,
-    Secrets, SessionEnd, SkillRuntime, Workspace,
+    Secrets, SessionEnd, SkillRuntime, Workspace, format_question,
 };
 
 const SCRIPT: &str = "import json, os\n\
@@ -78,12 +78,12 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
 /// Stands in for a dialog, which must show the whole question. Approves secrets
 /// permanently and denies everything else.
 fn ask(question: &Question) -> Answer {
-    println!("Allow `{}` to run {:?}?", question.name, question.command);
-    let mut permissions = question.permissions().map(PermissionDecision::permission);
-    // It can also be about a new version of the skill, for permissions that rules grant.
-    if !question.is_about_content()
-        && permissions.all(|permission| permission.capability() == Capability::Environment)
-    {
+    println!("{}", format_question(question));
+    let is_secret = |subject: &Subject| {
+        matches!(subject, Subject::Permission(decision)
+            if decision.permission().capability() == Capability::Environment)
+    };
+    if question.subjects.iter().all(is_secret) {
         Answer::AllowAlways
     } else {
         Answer::Deny

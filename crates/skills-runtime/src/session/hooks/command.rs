@@ -48,6 +48,7 @@ pub(super) fn hook_options(
             .timeout_seconds
             // 0 would mean the default.
             .map(|seconds| (seconds * 1_000.0).ceil().max(1.0) as u64),
+        max_attempts: 1,
         // Standard input is the event.
         stdin: None,
         input_protocol: InputProtocol::default(),
