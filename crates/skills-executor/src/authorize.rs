@@ -4,7 +4,10 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use skills_audit::Disposition;
-use skills_policy::{Authorization, Denial, EarlierAttempt, Evaluation, Grants, Request};
+use skills_policy::{
+    Authorization, Decision, Denial, EarlierAttempt, Evaluation, Grants, Permission,
+    PermissionDecision, Request,
+};
 use tokio::time::timeout;
 
 use crate::cancellation::unless_cancelled;
@@ -108,18 +111,18 @@ impl Authorized {
         request_for_content(&self.request, self.content())
     }
 
-    /// Returns true if a later run would be granted the same without a question.
-    pub(crate) fn is_for_later_runs(&self) -> bool {
+    /// Returns true if a later run would be granted without a question what the earlier attempt was not.
+    pub(crate) fn is_for_later_runs(&self, earlier: &EarlierAttempt) -> bool {
         let request = self.request_for_content().first_attempt();
-        let permissions = self.planned().services().permissions();
-        match permissions.preview(&request) {
-            Authorization::Granted(later) => {
-                let later = later.attempt(&request);
-                let mut granted = self.grants.decisions().iter();
-                granted.all(|decision| later.had(decision.permission()))
-            }
-            Authorization::Denied(_) => false,
-        }
+        let later = self.planned().services().permissions().preview(&request);
+        let is_allowed = |permission: &Permission| {
+            later.decisions().iter().any(|decision| {
+                decision.decision() == Decision::Allow && decision.permission().covers(permission)
+            })
+        };
+        let granted = self.grants.decisions().iter();
+        let mut added = granted.map(PermissionDecision::permission);
+        added.all(|permission| earlier.had(permission) || is_allowed(permission))
     }
 
     pub(crate) fn grants(&self) -> &Grants {

@@ -220,7 +220,7 @@ async fn further_attempt(
     }
     if !earlier.done.is_none() {
         return Ok(Further::Allowed {
-            for_later_runs: authorized.is_for_later_runs(),
+            for_later_runs: authorized.is_for_later_runs(&earlier),
         });
     }
     let ended = start(*authorized, events, record).await?;
