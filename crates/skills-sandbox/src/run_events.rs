@@ -45,7 +45,8 @@ pub enum RunEvent {
     },
     /// Something that the caller should know, as one line.
     Notice(String),
-    /// The program ended. Nothing follows.
+    /// The program ended. Nothing follows, unless the caller allowed further attempts: then `Started` can
+    /// follow.
     Finished(Termination),
 }
 
