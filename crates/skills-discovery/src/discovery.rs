@@ -2,7 +2,7 @@
 
 #[cfg(feature = "fs")]
 use crate::SourceRoot;
-use crate::parallel::ThreadCount;
+use crate::thread_count::ThreadCount;
 use crate::{ConfigRule, Root, ScanLimits};
 
 /// The configuration of a scan: roots, limits, rules, precedence.

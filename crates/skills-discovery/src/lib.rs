@@ -115,6 +115,7 @@ mod stamp_set;
 mod stamped_listing;
 #[cfg(feature = "fs")]
 mod summary;
+mod thread_count;
 #[cfg(feature = "fs")]
 mod traversal;
 #[cfg(feature = "fs")]

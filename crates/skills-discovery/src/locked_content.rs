@@ -7,8 +7,8 @@ use crate::content_lock::RequiredContent;
 use crate::digested_content::ContentStamps;
 use crate::error::{DiscoveryError, Repr};
 use crate::file_stamp::ScanStart;
-use crate::parallel::ThreadCount;
 use crate::skill_location::SkillLocation;
+use crate::thread_count::ThreadCount;
 use crate::{ContentDigest, DigestCache, LockDifference, SkillFiles, StampSet};
 
 /// The digests of the files of locked skills, shared by the catalogs of one program.

@@ -1,39 +1,14 @@
 //! Maps on several threads, with results that do not depend on their number.
 
-use std::sync::OnceLock;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
+
+use crate::thread_count::{ThreadCount, default_threads};
 
 /// The number of items that a thread of [`map`] takes at a time; small, so that all threads end together.
 const BLOCK_ITEMS: usize = 16;
 /// The minimum number of items for each thread; an item costs system calls.
 const MIN_ITEMS_PER_THREAD: usize = 64;
-
-/// The number of threads of a scan. The default, which takes system calls, is determined when several
-/// threads are worth it.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(crate) struct ThreadCount(Option<usize>);
-
-impl ThreadCount {
-    pub(crate) fn new(threads: usize) -> Self {
-        Self(Some(threads.max(1)))
-    }
-
-    pub(crate) fn get(self) -> usize {
-        self.0.unwrap_or_else(default_threads)
-    }
-}
-
-/// Returns the default number of threads: one for each core, at most eight.
-fn default_threads() -> usize {
-    const MAX_THREADS: usize = 8;
-    static THREADS: OnceLock<usize> = OnceLock::new();
-    *THREADS.get_or_init(|| {
-        thread::available_parallelism()
-            .map_or(1, usize::from)
-            .min(MAX_THREADS)
-    })
-}
 
 /// Calls `work` for each item, on all processors (at most eight), and returns the results in the order
 /// of the items. For work that takes much longer than to start a thread. Panics of `work` are passed

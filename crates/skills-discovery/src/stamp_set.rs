@@ -4,7 +4,8 @@ use std::path::{Path, PathBuf};
 
 use crate::FileStamp;
 use crate::file_stamp::ScanStart;
-use crate::parallel::{self, ThreadCount};
+use crate::parallel;
+use crate::thread_count::ThreadCount;
 
 /// The stamps of a set of files and directories, to check later whether they changed.
 ///

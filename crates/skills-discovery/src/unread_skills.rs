@@ -13,9 +13,10 @@ use cap_std::fs::Dir;
 
 use crate::file_stamp::{FileStamp, ScanStart};
 use crate::open::{open_canonical, open_listed_dir};
-use crate::parallel::{self, ThreadCount};
+use crate::parallel;
 use crate::read_dir::is_never_searched;
 use crate::read_dir::{DirEntry, for_each_entry};
+use crate::thread_count::ThreadCount;
 use crate::{Catalog, Entry, Root, SKILL_FILE, ScanLimits, SkipReason, Skipped, StampSet};
 
 /// Maximum depth below a directory that the scan did not search: each level keeps a directory open.

@@ -8,7 +8,7 @@ use super::resolve::LockCheck;
 use crate::content_lock::RequiredContent;
 use crate::file_stamp::ScanStart;
 use crate::locked_content::{LockedContent, SharedDigests};
-use crate::parallel::ThreadCount;
+use crate::thread_count::ThreadCount;
 use crate::{
     ContentLock, Entry, InactiveReason, LOCK_FILE, LockDifference, LockError, SKILL_FILE,
     SkipReason, Skipped, StampSet, parallel,

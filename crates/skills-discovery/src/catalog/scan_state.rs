@@ -8,8 +8,9 @@ use super::resolve::{self, LockCheck, SourceReasons};
 use crate::file_stamp::ScanStart;
 use crate::locked_content::SharedDigests;
 use crate::openai_file::OPENAI_FILE;
-use crate::parallel::{self, ThreadCount};
+use crate::parallel;
 use crate::stamp_set::is_stamp_current;
+use crate::thread_count::ThreadCount;
 use crate::unread_skills::UnreadSkills;
 use crate::{CatalogSummary, Discovery, Entry, FileStamp, Root, Skipped, StampSet};
 
