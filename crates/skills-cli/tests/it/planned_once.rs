@@ -95,6 +95,18 @@ fn a_question_about_a_virtual_environment_opens_no_skill() {
     }
 }
 
+/// Returns a skill with a script and a hook before it.
+fn skill_with_hook(main: &str, hook: &str) -> Fixture {
+    let fixture = Fixture::new();
+    let document =
+        "---\nname: one\ndescription: d\nhooks:\n  PreToolUse: [{command: scripts/hook.sh}]\n---\n";
+    fixture
+        .file("skills/one/SKILL.md", document)
+        .file("skills/one/scripts/main.sh", main)
+        .file("skills/one/scripts/hook.sh", hook);
+    fixture
+}
+
 /// Returns the skill, the program and the decision of each record of a state directory.
 fn records(state: &Path) -> Vec<String> {
     let log = std::fs::read_to_string(state.join("skills/audit.jsonl")).unwrap_or_default();
@@ -111,21 +123,14 @@ fn a_run_that_does_not_start_leaves_no_record_and_a_failed_plan_leaves_one() {
     if skip_without_sandbox() {
         return;
     }
-    let fixture = Fixture::new();
-    fixture
-        .file(
-            "skills/one/SKILL.md",
-            "---\nname: one\ndescription: d\nhooks:\n  PreToolUse: [{command: scripts/check.sh}]\n---\n",
-        )
-        .file("skills/one/scripts/main.sh", "echo done\n")
-        .file("skills/one/scripts/check.sh", "exit 2\n");
+    let fixture = skill_with_hook("echo done\n", "exit 2\n");
     let run = |skill: &str, options: &[&str]| {
         let state = tempfile::tempdir().unwrap();
         let run = ["run", skill, "--script", "main.sh", "--root", "skills"];
         let done = fixture.run_with_state("", &[&run[..], options].concat(), state.path());
         (done.code, records(state.path()))
     };
-    let hook = "one PreToolUse scripts/check.sh denied".to_owned();
+    let hook = "one PreToolUse scripts/hook.sh denied".to_owned();
     assert_eq!(run("one", &["--hooks"]), (3, vec![hook]));
     assert_eq!(run("one", &["--deterministic", "1"]), (2, Vec::new()));
     assert_eq!(run("one", &["--dry-run"]), (0, Vec::new()));
@@ -144,18 +149,11 @@ fn a_file_with_keys_that_a_hook_creates_is_withheld_from_the_run() {
     if skip_without_sandbox() {
         return;
     }
-    let fixture = Fixture::new();
-    fixture
-        .file(
-            "skills/one/SKILL.md",
-            "---\nname: one\ndescription: d\nhooks:\n  PreToolUse: [{command: scripts/hook.sh}]\n---\n",
-        )
-        .file("skills/one/scripts/main.sh", "cd \"$SKILL_WORKSPACE\"\nread -r early < late.txt && echo \"$early\"\nread -r key < id_rsa && echo \"$key\"\n")
-        .file(
-            "skills/one/scripts/hook.sh",
-            "echo early > \"$SKILL_WORKSPACE/late.txt\"\necho token > \"$SKILL_WORKSPACE/id_rsa\"\n",
-        )
-        .file("work/a.txt", "");
+    let fixture = skill_with_hook(
+        "cd \"$SKILL_WORKSPACE\"\nread -r early < late.txt && echo \"$early\"\nread -r key < id_rsa && echo \"$key\"\n",
+        "echo early > \"$SKILL_WORKSPACE/late.txt\"\necho token > \"$SKILL_WORKSPACE/id_rsa\"\n",
+    );
+    fixture.file("work/a.txt", "");
     let state = tempfile::tempdir().unwrap();
     let run = |arguments: &[&str]| {
         let common = ["--root", "skills", "--workspace", "work"];
