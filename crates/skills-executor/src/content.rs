@@ -13,7 +13,7 @@ use crate::run_subject::{RunSubject, SkillSubject};
 use crate::services::Services;
 use crate::skill_copies::{CopyDirectories, SkillCopy};
 
-/// Rejects a skill whose frontmatter or requirements differ from those that the request was built from.
+/// Rejects a skill with other frontmatter or requirements than those that the request was built from.
 fn check_request_unchanged(
     services: &Services,
     subject: &RunSubject,
@@ -38,7 +38,7 @@ fn check_request_unchanged(
     }
 }
 
-/// Rejects a skill that changed since it was authorized, or whose request changed since it was planned
+/// Rejects a skill that changed since it was authorized, or with a request that changed since it was planned
 /// if the authorization did not depend on the content. The authorized copy would run in any case; an
 /// error is better than to run an outdated version silently.
 ///

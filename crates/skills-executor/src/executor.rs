@@ -134,7 +134,7 @@ impl Executor {
 
     /// Plans a run of a skill's program, which the caller [executes](PlannedRun::execute),
     /// [starts](PlannedRun::start) or drops. Reads the current files of the skill, asks no approver and
-    /// runs nothing. Synchronous: a skill of a server is waited for, unless it was
+    /// runs nothing. Synchronous: it waits for a skill of a server, unless it was
     /// [read](Library::read_from_source) before.
     ///
     /// A plan leaves no audit record; an error does, as an attempt to run something. A caller that does

@@ -1,4 +1,4 @@
-//! A run whose program was started: its events, and how to stop it.
+//! A started run: its events, and how to stop it.
 
 use std::collections::VecDeque;
 use std::sync::{Arc, OnceLock};

@@ -339,7 +339,7 @@ impl Drop for RunRecord {
     }
 }
 
-/// Returns the error of a run whose record cannot be written. The program has run; its results must not
+/// Returns the error of a record that cannot be written. The program has run; its results must not
 /// be lost with the record.
 fn unrecorded(source: AuditError, artifacts: ExecutionArtifacts) -> RuntimeError {
     let artifacts = Box::new(artifacts);

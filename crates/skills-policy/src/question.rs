@@ -95,7 +95,7 @@ pub struct Coverage {
     /// True if the digest is that of the command alone: a host command works on the directory, and the
     /// files in it are not hashed.
     pub is_command_alone: bool,
-    /// Further directories whose content the digest of a command covers, since the command reads
+    /// Further directories that the digest of a command covers, since the command reads
     /// [copies](crate::Request::copy_of) of them.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub directories: Vec<PathBuf>,
@@ -109,7 +109,7 @@ pub struct Coverage {
 pub struct RunEffects {
     /// The number of files that it created or changed in directories that are kept.
     pub changed_files: usize,
-    /// True if it could write in directories whose files are not compared.
+    /// True if it could write in directories that are not compared.
     pub may_have_written: bool,
     /// Hosts that it connected to.
     pub hosts: Vec<String>,

@@ -69,7 +69,7 @@ struct Shared {
 /// Receives the events of a run, in their order.
 ///
 /// A program whose output is not read waits once 1 MiB is waiting. Dropping the receiver closes the
-/// output streams of the program, whose next write then fails.
+/// output streams of the program; the next write then fails.
 pub struct EventReceiver {
     events: mpsc::UnboundedReceiver<SentEvent>,
     shared: Arc<Shared>,
@@ -182,7 +182,7 @@ impl EventReceiver {
         Some(event)
     }
 
-    /// Closes an output stream of the program, whose next write fails. What it wrote before
+    /// Closes an output stream of the program; the next write fails. What it wrote before
     /// can still be received.
     pub fn close(&self, stream: OutputStream) {
         self.shared.closed[stream as usize].store(true, Ordering::Relaxed);

@@ -9,7 +9,7 @@ use crate::words::parse_script_type;
 /// An interpreter for the scripts of a type.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct InterpreterArg {
-    /// The skill whose scripts it runs; `None` for all.
+    /// The skill that it runs scripts of; `None` for all.
     pub(crate) skill: Option<String>,
     pub(crate) kind: ScriptType,
     /// The path as given, which can be relative.

@@ -495,7 +495,7 @@ fn windows_line_ends_of_a_shell_script_are_the_cause() {
     ");
 }
 
-/// No package of this name is suggested: anybody can register one.
+/// No package of this name is suggested: any user of an index can register one.
 #[test]
 fn a_module_beside_the_skill_is_not_a_package() {
     need_sandbox!();

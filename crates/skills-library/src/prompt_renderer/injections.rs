@@ -13,7 +13,7 @@ pub struct Injections {
     /// One injection per skill that could be read, in the order of selection. Insert them before
     /// the user's message.
     pub injected: Vec<Injection>,
-    /// Names of the skills whose text is already in the conversation.
+    /// Names of the skills with text that is already in the conversation.
     pub already_active: Vec<String>,
     /// Warnings for the user: skills that could not be read, and truncated texts. The wording is
     /// that of Codex.

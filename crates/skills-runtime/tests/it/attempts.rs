@@ -55,7 +55,7 @@ struct Scene {
 }
 
 impl Scene {
-    /// A skill whose script starts the programs one after the other, each of which has to be granted.
+    /// A skill with a script that starts the programs in order; each has to be granted.
     fn new(answer: Answer, programs: &'static [&'static str]) -> Self {
         let fixture = Fixture::new();
         fixture
