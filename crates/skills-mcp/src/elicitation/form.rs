@@ -123,9 +123,9 @@ impl Elicitation {
         Ok(Self {
             message: format_question_in_full(question)?,
             description: if question.is_after_refusal {
-                "Without a response nothing runs again."
+                "Without an answer nothing runs again."
             } else {
-                "Nothing has run yet. Without a response the request is denied."
+                "Nothing has run yet. Without an answer it is denied."
             },
             choices: allowed_responses.choices(question),
             request_digest: request_digest(question)?,
