@@ -408,8 +408,8 @@ impl PermissionManager {
             _ => ContentStatus::New,
         };
         let open = evaluation.with_decision(Decision::Ask);
-        let mut notes = approvals.warnings.clone();
-        notes.extend(risk_notes(request, &open));
+        let mut notes = risk_notes(request, &open);
+        notes.extend(approvals.warnings.iter().cloned());
         let permissions = open.into_iter().map(Subject::Permission);
         let earlier = request.earlier.as_ref();
         Question {

@@ -30,16 +30,26 @@ pub struct QuestionTooLong {
 /// Formats a question as at most four lines: what runs, what is allowed already, notes, and what is asked.
 ///
 /// All subjects are in the last line. Text of a skill cannot forge a line or an item: names are in
-/// backquotes, and one in them is escaped. A line of other items has at most 15 and 600 characters. Arguments are quoted as in Bash, so that word boundaries are visible and
-/// different arguments look different, except for homoglyphs among letters; invisible characters are
-/// escaped. Commands are truncated to 2,000 characters, other items to 300.
+/// backquotes, and one in them is escaped. Risks are the first notes. A line has at most 15 notes, or
+/// allowed permissions, and 600 characters; what the content is asked about for is shown in full.
+///
+/// Arguments are quoted as in Bash, so that word boundaries are visible and different arguments look
+/// different, except for homoglyphs among letters; invisible characters are escaped. Commands are
+/// truncated to 2,000 characters, other items to 300.
 #[must_use]
 pub fn format_question(question: &Question) -> String {
     // A project is the subject of the first line.
     let is_project = matches!(question.subjects[..], [Subject::Project { .. }]);
     let subjects = question.subjects.iter().filter(|_| !is_project);
+    let granted = granted_texts(question);
+    // It is what the content would get by a yes.
+    let granted = if question.is_about_content() {
+        item_line(granted.into_iter())
+    } else {
+        info_line(granted)
+    };
     let lines = [
-        ("allowed", info_line(granted_texts(question))),
+        ("allowed", granted),
         ("note", info_line(notes(question))),
         // Last, next to the answer.
         ("wants to", item_line(subjects.map(ToString::to_string))),
@@ -55,8 +65,8 @@ pub fn format_question(question: &Question) -> String {
 /// Formats a question like [`format_question`], to ask an approver.
 ///
 /// # Errors
-/// Fails if a subject, the command, the name or a directory would be truncated: the approver could not
-/// see what they allow, so they must not be asked.
+/// Fails if a subject, the command, the name or a directory would be truncated or omitted: the approver
+/// could not see what they allow, so they must not be asked.
 pub fn format_question_in_full(question: &Question) -> Result<String, QuestionTooLong> {
     let directories = std::iter::once(&question.directory).chain(&question.covers.directories);
     let directories = directories.map(|directory| directory.display().to_string());
@@ -76,8 +86,21 @@ pub fn format_question_in_full(question: &Question) -> Result<String, QuestionTo
         Some((text, _)) => Err(QuestionTooLong {
             field: truncate(text, MAX_ITEM_CHARS),
         }),
-        None => Ok(format_question(question)),
+        None => {
+            let text = format_question(question);
+            let mut covered = covered_texts(question);
+            match covered.find(|directory| !text.contains(&format_value(directory))) {
+                Some(field) => Err(QuestionTooLong { field }),
+                None => Ok(text),
+            }
+        }
     }
+}
+
+/// Returns the notes about further directories: an answer covers the content of all of them.
+fn covered_texts(question: &Question) -> impl Iterator<Item = String> {
+    let directories = question.covers.directories.iter();
+    directories.map(|directory| format!("an answer covers the content of {}", directory.display()))
 }
 
 /// Returns the first line: what is asked about, and first what has happened already.
@@ -110,17 +133,15 @@ fn headline(question: &Question) -> String {
     }
 }
 
-/// Returns the items of the last line: what else an approver should know.
+/// Returns what else an approver should know.
 fn notes(question: &Question) -> Vec<String> {
     let covers = &question.covers;
-    // All of them: the answer covers their content.
-    let named = covers.directories.iter();
-    let named =
-        named.map(|directory| format!("an answer covers the content of {}", directory.display()));
+    // First, since a skill controls the length of the others.
+    let mut notes = at_most(question.notes.clone());
+    notes.extend(covered_texts(question));
     // Two skills can have the same name.
     let is_skill = !covers.is_command_alone && !question.name.is_empty();
-    let directory = is_skill.then(|| format!("in {}", question.directory.display()));
-    let mut notes: Vec<String> = directory.into_iter().chain(named).collect();
+    notes.extend(is_skill.then(|| format!("in {}", question.directory.display())));
     // Without the note, an answer would seem to cover the files that the command names.
     if covers.is_command_alone {
         notes.push("an answer stays valid if other files change".to_owned());
@@ -135,7 +156,6 @@ fn notes(question: &Question) -> Vec<String> {
             .map(|privilege| format!("removes {}", quoted(privilege)));
         notes.extend(at_most(added.chain(removed).collect()));
     }
-    notes.extend(at_most(question.notes.clone()));
     notes
 }
 
@@ -184,8 +204,8 @@ fn shell_command(question: &Question) -> String {
         .join(" ")
 }
 
-/// Quotes a word of a command for Bash so that different words look different, except for homoglyphs among letters. A
-/// word with invisible characters, with characters that affect their neighbors, or with characters
+/// Quotes a word of a command for Bash so that different words look different, except for homoglyphs
+/// among letters. A word with invisible characters, with characters that affect their neighbors, or with characters
 /// that could be mistaken for an escape is written as `$'…'`.
 #[must_use]
 pub fn shell_quote(word: &str) -> String {

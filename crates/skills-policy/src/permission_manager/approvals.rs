@@ -204,19 +204,8 @@ pub(super) fn risk_notes(request: &Request, pending: &[PermissionDecision]) -> V
     let has = |is_risk: fn(&Permission) -> bool| {
         pending.iter().any(|decision| is_risk(&decision.permission))
     };
-    let mut notes = request.notes().to_vec();
-    if request.digest.is_none() {
-        notes.push("the content has no digest: an approval covers this run only, and changes before the response are not detected".to_owned());
-    }
-    if has(|permission| *permission == Permission::Host(HostPattern::ANY)) {
-        notes.push("the program could connect to any host".to_owned());
-    }
-    if has(|permission| matches!(permission, Permission::Host(host) if host.port().is_some())) {
-        notes.push(
-            "a host with a port can be a service of this machine or of a private network"
-                .to_owned(),
-        );
-    }
+    // The gravest first, and text of the skill last: a prompt can omit later notes.
+    let mut notes = Vec::new();
     if has(|permission| matches!(permission, Permission::ReadKeys { .. })) {
         notes.push(
             "DANGEROUS: the program, and readers of its output, could read keys or passwords"
@@ -229,5 +218,18 @@ pub(super) fn risk_notes(request: &Request, pending: &[PermissionDecision]) -> V
                 .to_owned(),
         );
     }
+    if has(|permission| *permission == Permission::Host(HostPattern::ANY)) {
+        notes.push("the program could connect to any host".to_owned());
+    }
+    if has(|permission| matches!(permission, Permission::Host(host) if host.port().is_some())) {
+        notes.push(
+            "a host with a port can be a service of this machine or of a private network"
+                .to_owned(),
+        );
+    }
+    if request.digest.is_none() {
+        notes.push("the content has no digest: an approval covers this run only, and changes before the response are not detected".to_owned());
+    }
+    notes.extend(request.notes().iter().cloned());
     notes
 }

@@ -234,3 +234,62 @@ fn a_name_cannot_look_like_another_item() {
         "{text}"
     );
 }
+
+/// What a skill writes cannot move a risk, or a directory that an answer covers, out of the text.
+#[test]
+fn risks_and_covered_directories_are_never_omitted() {
+    use skills_runtime::policy::{Evaluation, PermissionManager, Request};
+    let mut request = Request::new("/s").content_digest("1").ad_hoc("2");
+    for number in 0..20 {
+        request = request.note(format!("{number} {}", "x".repeat(290)));
+    }
+    let manager = PermissionManager::default();
+    let text = |request: Request| match manager.evaluate(&request) {
+        Evaluation::NeedsApproval(open) => format_question_in_full(open.question()),
+        Evaluation::Decided(decision) => panic!("{decision:?}"),
+    };
+    let shown = text(request.clone().spawn_any().read_keys("/w/.env")).unwrap();
+    assert!(shown.contains("note     DANGEROUS: "), "{shown}");
+    assert!(shown.ends_with("spawn any program (requested by the caller)"));
+    assert!(shown.lines().count() <= 4);
+    // The note about it would be cut, so the question is not asked.
+    let named = request.spawn_any().copy_of("/other/skill", "/copy");
+    let error = text(named).unwrap_err().to_string();
+    assert!(
+        error.ends_with("an answer covers the content of /other/skill"),
+        "{error}"
+    );
+    let few = Request::new("/s")
+        .content_digest("1")
+        .ad_hoc("2")
+        .spawn_any();
+    let shown = text(few.copy_of("/other/skill", "/copy")).unwrap();
+    assert!(
+        shown.contains("an answer covers the content of /other/skill"),
+        "{shown}"
+    );
+}
+
+/// A yes to content gives it what rules allow, so none of that is cut.
+#[tokio::test]
+async fn what_content_would_get_is_shown_in_full() {
+    let fixture = Fixture::new();
+    fixture
+        .skill("deploy", "")
+        .file("deploy/scripts/run.sh", "true");
+    let names: Vec<String> = (0..40).map(|index| format!("tool-{index}")).collect();
+    let rules = names.iter().map(|name| {
+        Rule::parse(Effect::Allow, RuleSource::User, &format!("spawn:{name}")).unwrap()
+    });
+    let policy = Policy::default().with_rules(rules);
+    let runtime = fixture.recording().policy(policy).build();
+    let preview = runtime
+        .executor()
+        .preview("deploy", &ExecutionOptions::default());
+    let question = preview.unwrap().question_in_advance.unwrap();
+    let text = format_question_in_full(&question).unwrap();
+    assert!(
+        names.iter().all(|name| text.contains(&format!("`{name}`"))),
+        "{text}"
+    );
+}
