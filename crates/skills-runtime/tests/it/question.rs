@@ -271,13 +271,14 @@ fn risks_and_covered_directories_are_never_omitted() {
 }
 
 /// A yes to content gives it what rules allow, so none of that is cut.
-#[tokio::test]
-async fn what_content_would_get_is_shown_in_full() {
+#[test]
+fn what_content_would_get_is_shown_in_full() {
     let fixture = Fixture::new();
-    fixture
-        .skill("deploy", "")
-        .file("deploy/scripts/run.sh", "true");
     let names: Vec<String> = (0..40).map(|index| format!("tool-{index}")).collect();
+    let tools: Vec<String> = names.iter().map(|name| format!("Bash({name}:*)")).collect();
+    fixture
+        .skill("deploy", &format!("allowed-tools: {}\n", tools.join(" ")))
+        .file("deploy/scripts/run.sh", "true");
     let rules = names.iter().map(|name| {
         Rule::parse(Effect::Allow, RuleSource::User, &format!("spawn:{name}")).unwrap()
     });
@@ -286,7 +287,8 @@ async fn what_content_would_get_is_shown_in_full() {
     let preview = runtime
         .executor()
         .preview("deploy", &ExecutionOptions::default());
-    let question = preview.unwrap().question_in_advance.unwrap();
+    let question = preview.unwrap().question.unwrap();
+    assert!(question.is_about_content() && question.permissions().next().is_none());
     let text = format_question_in_full(&question).unwrap();
     assert!(
         names.iter().all(|name| text.contains(&format!("`{name}`"))),
