@@ -3,12 +3,11 @@
 use std::collections::BTreeMap;
 use std::fmt;
 use std::path::{Component, Path, PathBuf};
-use std::sync::Arc;
 
 use bytes::Bytes;
 use skills_policy::{Grants, is_unsafe_variable};
 
-use crate::{CancellationToken, Locale, ProgramStreams, Quota, SandboxError};
+use crate::{CancellationToken, Locale, Program, ProgramStreams, Quota, SandboxError, ScriptType};
 
 /// A program with its arguments, environment, input and grants, for a backend to run. A job cannot
 /// exist without [`Grants`], which only policy creates, so every run was authorized.
@@ -63,127 +62,6 @@ struct EnvVariable {
     name: String,
     value: String,
     is_secret: bool,
-}
-
-/// The program of a job. Each backend runs some of these kinds and rejects the others with
-/// [`SandboxError`].
-#[derive(Debug, Clone)]
-#[non_exhaustive]
-pub enum Program {
-    /// A WebAssembly component or module, as bytes.
-    Wasm(Arc<[u8]>),
-    /// A script for an interpreter that the backend selects by `kind`, never by the shebang.
-    Script {
-        /// The language.
-        kind: ScriptType,
-        /// The absolute path, inside a directory that the grants make readable.
-        path: PathBuf,
-    },
-    /// A program of the host that the grants allow to start.
-    Command {
-        /// The name, without a path; the backend searches the same directories as for interpreters.
-        name: String,
-    },
-}
-
-/// The language of a script, which decides the interpreter. It comes from the file extension
-/// ([`from_path`](Self::from_path)), not from the shebang.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize)]
-#[serde(rename_all = "lowercase")]
-#[non_exhaustive]
-pub enum ScriptType {
-    /// `.py`, run by Python 3.
-    Python,
-    /// `.sh` and `.bash`, run by bash or, if that is not installed, by a POSIX shell.
-    Shell,
-    /// `.js`, `.mjs` and `.cjs`, run by Node.
-    Node,
-    /// `.ts`, run by Deno; not `.d.ts`, which contains only declarations.
-    Deno,
-    /// `.rb`, run by Ruby.
-    Ruby,
-    /// `.pl`, run by Perl.
-    Perl,
-}
-
-impl ScriptType {
-    /// All languages.
-    pub const ALL: [Self; 6] = [
-        Self::Python,
-        Self::Shell,
-        Self::Node,
-        Self::Deno,
-        Self::Ruby,
-        Self::Perl,
-    ];
-
-    /// Returns the language as one lowercase word.
-    #[must_use]
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Python => "python",
-            Self::Shell => "shell",
-            Self::Node => "node",
-            Self::Deno => "deno",
-            Self::Ruby => "ruby",
-            Self::Perl => "perl",
-        }
-    }
-
-    /// Returns the names of the programs that run scripts of this language, the best one first.
-    /// Shell scripts of skills are mostly written for bash, which also runs POSIX shell scripts.
-    #[must_use]
-    pub fn program_names(self) -> &'static [&'static str] {
-        match self {
-            Self::Python => &["python3", "python"],
-            Self::Shell => &["bash", "sh"],
-            Self::Node => &["node"],
-            Self::Deno => &["deno"],
-            Self::Ruby => &["ruby"],
-            Self::Perl => &["perl"],
-        }
-    }
-
-    /// Returns the language that a program runs, by its name without a path.
-    #[must_use]
-    pub fn from_program(name: &str) -> Option<Self> {
-        Self::ALL
-            .into_iter()
-            .find(|kind| kind.program_names().contains(&name))
-    }
-
-    /// Returns the language for the extension of a file name; `None` if it is unknown.
-    #[must_use]
-    pub fn from_path(path: &Path) -> Option<Self> {
-        match path.extension()?.to_str()? {
-            "py" => Some(Self::Python),
-            "sh" | "bash" => Some(Self::Shell),
-            "js" | "mjs" | "cjs" => Some(Self::Node),
-            // A declaration file contains nothing to run.
-            "ts" => path
-                .file_stem()
-                .is_some_and(|stem| Path::new(stem).extension().is_none_or(|inner| inner != "d"))
-                .then_some(Self::Deno),
-            "rb" => Some(Self::Ruby),
-            "pl" => Some(Self::Perl),
-            _ => None,
-        }
-    }
-}
-
-impl Program {
-    /// Creates a script program.
-    pub fn script(kind: ScriptType, path: impl Into<PathBuf>) -> Self {
-        Self::Script {
-            kind,
-            path: path.into(),
-        }
-    }
-
-    /// Creates a command: a program of the host, by name.
-    pub fn command(name: impl Into<String>) -> Self {
-        Self::Command { name: name.into() }
-    }
 }
 
 impl Job {
