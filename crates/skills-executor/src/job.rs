@@ -10,7 +10,7 @@ use crate::authorize::Authorized;
 use crate::error::RuntimeError;
 use crate::execution_mode::ExecutionMode;
 use crate::host_command::HostCommand;
-use crate::options::Workspace;
+use crate::options::{ExecutionOptions, Workspace};
 use crate::plan::Planned;
 use crate::program_detection::read_module;
 use crate::run_subject::RunSubject;
@@ -40,7 +40,8 @@ pub(crate) fn build_job(run: &Authorized, stdin: Bytes) -> Result<Job, RuntimeEr
     {
         job = job.secret_env(name, value.expose_secret())?;
     }
-    let job = job.stdin(stdin);
+    let grace = options.deadline_grace.min(ExecutionOptions::MAX_GRACE);
+    let job = job.stdin(stdin).deadline_grace(grace);
     // An image has interpreters of its own.
     let interpreters = planned.services().interpreters().iter();
     let job = interpreters

@@ -40,6 +40,9 @@ pub struct ExecutionOptions {
     pub input: Value,
     /// Deadline in milliseconds. 0 and `None` mean the default of 30,000. Limited by the policy.
     pub timeout_ms: Option<u64>,
+    /// How long the program may go on after it was asked to end at its deadline. Programs in containers
+    /// and WebAssembly have no grace. At most [`MAX_GRACE`](Self::MAX_GRACE). Default: zero.
+    pub deadline_grace: Duration,
     /// Memory limit in bytes. Default: 256 MiB. Limited by the policy.
     pub memory_bytes: Option<u64>,
     /// Limit in bytes of the scratch directory, and separately of a [private](Workspace::Private)
@@ -198,6 +201,10 @@ impl InputFile {
 }
 
 impl ExecutionOptions {
+    /// The longest grace after a deadline: the policy limits the deadline, and a caller must not
+    /// extend it without a limit.
+    pub const MAX_GRACE: Duration = Duration::from_secs(60);
+
     /// Returns the defaults with this input, for the program that the runtime selects.
     #[must_use]
     pub fn with_input(input: Value) -> Self {
@@ -223,6 +230,7 @@ impl Default for ExecutionOptions {
         Self {
             input: json!({}),
             timeout_ms: None,
+            deadline_grace: Duration::ZERO,
             memory_bytes: None,
             scratch_bytes: None,
             target: RunTarget::default(),

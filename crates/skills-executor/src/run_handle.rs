@@ -111,7 +111,7 @@ impl RunHandle {
         self.events.close(stream);
     }
 
-    /// Asks the program to end, and stops it once `grace` has passed, at once if that is zero. Programs
+    /// Asks the program to end by `SIGTERM`, and stops it once `grace` has passed, at once if that is zero. Programs
     /// in containers and WebAssembly are stopped at once. A second call can shorten the grace.
     pub fn cancel(&self, grace: Duration) {
         self.cancellation.cancel_after(grace);
@@ -146,7 +146,7 @@ impl Drop for RunHandle {
 async fn forward(of_caller: Option<CancellationToken>, of_run: CancellationToken) {
     wait_cancelled(of_caller.as_ref()).await;
     if let Some(of_caller) = of_caller {
-        of_run.cancel_after(of_caller.grace());
+        of_run.cancel_with(of_caller.signal(), of_caller.grace());
         while !of_caller.grace().is_zero() {
             of_caller.grace_shortened().await;
             of_run.cancel_after(of_caller.grace());

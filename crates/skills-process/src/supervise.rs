@@ -9,8 +9,9 @@
 //!            +--> measure quotas -----+
 //! ```
 //!
-//! Cancelled programs can have a grace: their group gets `SIGTERM` first. Only quotas are polled; otherwise the loop sleeps in the kernel until a pipe is ready, the
-//! leader ends or the deadline expires. The group is killed *before* its leader is reaped, so that
+//! Cancelled programs, and those at their deadline, can have a grace: their group gets a signal
+//! first. All limits but the deadline apply until its end. Only quotas are polled; otherwise the loop
+//! sleeps in the kernel until a pipe is ready, the leader ends or the deadline expires. The group is killed *before* its leader is reaped, so that
 //! its PID cannot be reused, and also after a normal exit, so that no process survives the run.
 //!
 //! A [`Leader`] abstracts how the end of a leader is detected: a pidfd on Linux (`PidfdChild`),
@@ -28,8 +29,7 @@ mod quota_watch;
 use std::io;
 use std::os::fd::OwnedFd;
 use std::pin::pin;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, PoisonError};
+use std::sync::{Arc, OnceLock, PoisonError};
 use std::time::Duration;
 
 use nix::sys::signal::{Signal, killpg};
@@ -37,7 +37,7 @@ use nix::unistd::Pid;
 use skills_policy::ResourceLimits;
 use skills_sandbox::{
     CancellationToken, CapturedOutput, EventSender, InputStream, OutputStream, ProgramStreams,
-    QuotaExceeded, Termination, wait_cancelled,
+    QuotaExceeded, StopSignal, Termination, wait_cancelled,
 };
 use tokio::time::timeout;
 
@@ -70,6 +70,9 @@ pub struct SupervisedOutput {
 pub struct Bounds<'a> {
     /// Deadline and output limits.
     pub limits: &'a ResourceLimits,
+    /// How long the program may go on after `SIGTERM` asked it to end at its deadline. Zero kills it
+    /// at once.
+    pub deadline_grace: Duration,
     /// The directories that are measured during the run, and once afterwards.
     pub quotas: Arc<QuotaMonitor>,
     /// The token that may cancel the run.
@@ -79,10 +82,16 @@ pub struct Bounds<'a> {
 /// Why the loop ended.
 enum StopReason {
     Exit,
-    Deadline,
     OutputLimit,
-    Cancelled,
     Quota(QuotaExceeded),
+    Requested(StopRequest),
+}
+
+/// Who wants a program to end before it exits by itself.
+#[derive(Debug, Clone, Copy)]
+enum StopRequest {
+    Deadline,
+    Caller,
 }
 
 /// Supervises a process until it exits, exceeds its deadline, its output limit or a quota, or is
@@ -116,13 +125,8 @@ pub async fn supervise(
         limits
     ));
     let mut input = pin!(feed_stdin(pipes.stdin, input, streams));
-    let mut deadline = pin!(tokio::time::sleep(limits.wall_time));
-    let has_signaled = AtomicBool::new(false);
-    let mut cancelled = pin!(wait_stopped(
-        bounds.cancellation,
-        leader.group(),
-        &has_signaled
-    ));
+    let signaled = OnceLock::new();
+    let mut stopped = pin!(wait_stopped(bounds, leader.group(), &signaled));
     let watch = QuotaWatch::new(
         Arc::clone(&bounds.quotas),
         Some(leader.group()),
@@ -139,8 +143,7 @@ pub async fn supervise(
             // The program has run, so later failures are not errors: they end the stream, or leave
             // the exit status unknown.
             _ = leader.wait_exit() => break StopReason::Exit,
-            () = &mut deadline => break StopReason::Deadline,
-            () = &mut cancelled => break StopReason::Cancelled,
+            request = &mut stopped => break StopReason::Requested(request),
             exceeded = &mut exceeded => break StopReason::Quota(exceeded),
             end = &mut output, if !output_done => match end {
                 Ok(StreamEnd::LimitExceeded) => break StopReason::OutputLimit,
@@ -160,10 +163,11 @@ pub async fn supervise(
         let _ = timeout(DRAIN_TIMEOUT, &mut output).await;
     }
     let status = leader.reap().await.unwrap_or(LeaderStatus::Unknown);
-    let stop = match stop {
-        // It ended because it was asked to.
-        StopReason::Exit if has_signaled.load(Ordering::Relaxed) => StopReason::Cancelled,
-        stop => check_quotas_after_exit(stop, &watch).await,
+    let stop = match signaled.get() {
+        // It ended because it was asked to. What it did in its grace, such as to exit with success or
+        // to exceed another limit, does not change that.
+        Some(request) => StopReason::Requested(*request),
+        None => check_quotas_after_exit(stop, &watch).await,
     };
     Ok(SupervisedOutput {
         termination: termination(stop, status, limits),
@@ -172,25 +176,52 @@ pub async fn supervise(
     })
 }
 
-/// Waits until a cancelled program has to be killed: at once, or after the grace in which its group
-/// was asked to end.
+/// Waits until a program has to be killed: at once after its deadline or a cancellation, or after the
+/// grace in which its group was asked to end, by a signal that is recorded in `signaled`.
 async fn wait_stopped(
-    cancellation: Option<&CancellationToken>,
+    bounds: &Bounds<'_>,
     group: i32,
-    has_signaled: &AtomicBool,
-) {
-    wait_cancelled(cancellation).await;
-    let Some(cancellation) = cancellation.filter(|token| !token.grace().is_zero()) else {
-        return;
+    signaled: &OnceLock<StopRequest>,
+) -> StopRequest {
+    let cancelled = || wait_cancelled(bounds.cancellation);
+    let (request, signal, grace) = tokio::select! {
+        biased;
+        () = tokio::time::sleep(bounds.limits.wall_time) => {
+            (StopRequest::Deadline, StopSignal::Terminate, bounds.deadline_grace)
+        }
+        () = cancelled() => {
+            let token = bounds.cancellation.cloned().unwrap_or_default();
+            (StopRequest::Caller, token.signal(), token.grace())
+        }
     };
     // The group still exists: its leader was not reaped.
-    if killpg(Pid::from_raw(group), Signal::SIGTERM).is_err() {
-        return;
+    if grace.is_zero() || killpg(Pid::from_raw(group), signal_of(signal)).is_err() {
+        return request;
     }
-    has_signaled.store(true, Ordering::Relaxed);
-    let is_shortened =
-        || async { timeout(cancellation.grace(), cancellation.grace_shortened()).await };
-    while is_shortened().await.is_ok() {}
+    // Set once: this future signals once.
+    let _ = signaled.set(request);
+    match (request, bounds.cancellation) {
+        (StopRequest::Caller, Some(token)) => wait_grace(token).await,
+        // A caller that cancels as well wants it to end now.
+        _ => drop(timeout(grace, cancelled()).await),
+    }
+    request
+}
+
+/// Waits until the grace of a cancelled token has passed.
+async fn wait_grace(token: &CancellationToken) {
+    while timeout(token.grace(), token.grace_shortened())
+        .await
+        .is_ok()
+    {}
+}
+
+fn signal_of(signal: StopSignal) -> Signal {
+    match signal {
+        StopSignal::Hangup => Signal::SIGHUP,
+        StopSignal::Interrupt => Signal::SIGINT,
+        StopSignal::Terminate => Signal::SIGTERM,
+    }
 }
 
 /// Measures the quotas once more if the program exited by itself.
@@ -208,13 +239,13 @@ async fn check_quotas_after_exit(stop: StopReason, watch: &QuotaWatch) -> StopRe
 /// Returns how the run ended. If it was stopped, the signal that killed it is not reported.
 fn termination(stop: StopReason, status: LeaderStatus, limits: &ResourceLimits) -> Termination {
     match (stop, status) {
-        (StopReason::Deadline, _) => Termination::TimedOut {
+        (StopReason::Requested(StopRequest::Deadline), _) => Termination::TimedOut {
             limit_ms: limits.wall_time.as_millis().try_into().unwrap_or(u64::MAX),
         },
         (StopReason::OutputLimit, _) => Termination::OutputLimit {
             limit_bytes: limits.output_limit_bytes,
         },
-        (StopReason::Cancelled, _) => Termination::Cancelled,
+        (StopReason::Requested(StopRequest::Caller), _) => Termination::Cancelled,
         (StopReason::Quota(exceeded), _) => Termination::DiskLimit(exceeded),
         (StopReason::Exit, LeaderStatus::Exited(code)) => Termination::Exited { code },
         (StopReason::Exit, LeaderStatus::Signaled(signal)) => Termination::Signaled { signal },

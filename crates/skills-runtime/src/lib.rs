@@ -99,7 +99,7 @@ pub use skills_sandbox::{
     CancellationToken, CapturedOutput, ChangedKeyLink, EnforcementReport, EnforcementStatus,
     Evidence, InputSink, InputStream, Locale, NeverAllowed, OutputStream, Preparation, Quota,
     QuotaExceeded, QuotaPart, Refusal, Refusals, RefusedOperation, Restriction, RunEvent, Sandbox,
-    SandboxError, ScriptType, Termination,
+    SandboxError, ScriptType, StopSignal, Termination,
 };
 #[cfg(all(feature = "container", target_os = "linux"))]
 pub use skills_sandbox_container::{ContainerSandbox, ImageReference};

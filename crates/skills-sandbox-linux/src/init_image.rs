@@ -2,9 +2,10 @@
 //!
 //! The kernel gives that process special rules: signals without a handler do not reach it, and
 //! orphans become its children. So the program of a run is its child, and the first process does
-//! nothing but reap children until that one has ended, and pass on `SIGTERM`: the program leads a
-//! session of its own, and its processes can lead others, which a signal to the process group of the run
-//! does not reach. One that the program sends itself has no effect, as before the handler.
+//! nothing but reap children until that one has ended, and pass on `SIGHUP`, `SIGINT` and `SIGTERM`: the
+//! program leads a session of its own, and its processes can lead others, which a signal to the process
+//! group of the run does not reach. One that the program sends itself has no effect, as before the
+//! handler.
 //!
 //! It is a program of its own, and not a function of this library, since a child shares the memory of
 //! the host process until it executes another program. The code is position independent, uses no
@@ -33,19 +34,19 @@ std::arch::global_asm!(
     "mov edi, 4",
     "xor esi, esi",
     "syscall",
-    "push 0", // rt_sigaction(SIGTERM, {5, SA_RESTORER | SA_RESTART | SA_SIGINFO, 6, 0}, 0, 8)
+    "push 0", // {5, SA_RESTORER | SA_RESTART | SA_SIGINFO, 6, 0}
     "lea rax, [rip + 6f]",
     "push rax",
     "mov eax, 0x14000004",
     "push rax",
     "lea rax, [rip + 5f]",
     "push rax",
-    "mov eax, 13",
+    "mov edi, 1",
+    "call 8f",
+    "mov edi, 2",
+    "call 8f",
     "mov edi, 15",
-    "mov rsi, rsp",
-    "xor edx, edx",
-    "mov r10d, 8",
-    "syscall",
+    "call 8f",
     "mov eax, 14", // rt_sigprocmask(SIG_SETMASK, {}, 0, 8)
     "mov edi, 2",
     "lea rsi, [rsp + 24]",
@@ -87,11 +88,18 @@ std::arch::global_asm!(
     "5:",
     "cmp dword ptr [rsi + 16], 0", // si_pid: 0 for senders outside of the namespace
     "jne 7f",
-    "mov eax, 62", // kill(-1, SIGTERM), which spares the sender
+    "mov esi, edi", // kill(-1, the signal), which spares the sender
+    "mov eax, 62",
     "mov rdi, -1",
-    "mov esi, 15",
     "syscall",
     "7:",
+    "ret",
+    "8:",
+    "mov eax, 13", // rt_sigaction(rdi, the structure above the return address, 0, 8)
+    "lea rsi, [rsp + 8]",
+    "xor edx, edx",
+    "mov r10d, 8",
+    "syscall",
     "ret",
     "6:",
     "mov eax, 15", // rt_sigreturn()
@@ -108,18 +116,18 @@ std::arch::global_asm!(
     "mov x0, #4",
     "mov x1, #0",
     "svc #0",
-    "sub sp, sp, #32", // rt_sigaction(SIGTERM, {5, SA_RESTART | SA_SIGINFO, 0, 0}, 0, 8)
+    "sub sp, sp, #32", // {5, SA_RESTART | SA_SIGINFO, 0, 0}
     "adr x0, 5f",
     "mov x1, #4",
     "movk x1, #0x1000, lsl #16",
     "stp x0, x1, [sp]",
     "stp xzr, xzr, [sp, #16]",
-    "mov x8, #134",
+    "mov x0, #1",
+    "bl 8f",
+    "mov x0, #2",
+    "bl 8f",
     "mov x0, #15",
-    "mov x1, sp",
-    "mov x2, #0",
-    "mov x3, #8",
-    "svc #0",
+    "bl 8f",
     "mov x8, #135", // rt_sigprocmask(SIG_SETMASK, {}, 0, 8)
     "mov x0, #2",
     "add x1, sp, #24",
@@ -163,11 +171,18 @@ std::arch::global_asm!(
     "5:",
     "ldr w2, [x1, #16]", // si_pid: 0 for senders outside of the namespace
     "cbnz w2, 7f",
-    "mov x8, #129", // kill(-1, SIGTERM), which spares the sender
+    "mov w1, w0", // kill(-1, the signal), which spares the sender
+    "mov x8, #129",
     "mov x0, #-1",
-    "mov x1, #15",
     "svc #0",
     "7:",
+    "ret",
+    "8:",
+    "mov x8, #134", // rt_sigaction(x0, the structure, 0, 8)
+    "mov x1, sp",
+    "mov x2, #0",
+    "mov x3, #8",
+    "svc #0",
     "ret",
     "skills_init_end:",
     ".popsection",

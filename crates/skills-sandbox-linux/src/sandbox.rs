@@ -204,6 +204,7 @@ impl LinuxSandbox {
         } = self.start_at_supported_level(&job).await?;
         let bounds = Bounds {
             limits: &plan.limits,
+            deadline_grace: job.grace_at_deadline(),
             quotas,
             cancellation: job.cancellation_token(),
         };

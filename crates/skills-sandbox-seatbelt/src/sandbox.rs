@@ -143,6 +143,7 @@ impl SeatbeltSandbox {
         let scratch_quota = Quota::new(&context.scratch, plan.limits().scratch_bytes);
         let bounds = Bounds {
             limits: plan.limits(),
+            deadline_grace: job.grace_at_deadline(),
             quotas: Arc::new(open_quotas(&job, scratch_quota)?),
             cancellation: job.cancellation_token(),
         };

@@ -24,9 +24,34 @@ use std::time::{Duration, Instant};
 #[derive(Debug, Clone, Default)]
 pub struct CancellationToken(Arc<Mutex<State>>);
 
+/// The signal that asks a program to end before it is killed.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum StopSignal {
+    /// `SIGHUP`: the terminal was closed.
+    Hangup,
+    /// `SIGINT`: Ctrl-C.
+    Interrupt,
+    /// `SIGTERM`.
+    #[default]
+    Terminate,
+}
+
+impl StopSignal {
+    /// Returns the number of the signal, which is the same on all systems that have it.
+    #[must_use]
+    pub fn number(self) -> u8 {
+        match self {
+            Self::Hangup => 1,
+            Self::Interrupt => 2,
+            Self::Terminate => 15,
+        }
+    }
+}
+
 #[derive(Debug, Default)]
 struct State {
     is_cancelled: bool,
+    signal: StopSignal,
     /// When programs are stopped that were asked to end; at once by default.
     deadline: Option<Instant>,
     next_id: u64,
@@ -46,10 +71,17 @@ impl CancellationToken {
         self.cancel_after(Duration::ZERO);
     }
 
-    /// Cancels like [`cancel`](Self::cancel), but asks programs to end first, by a signal where there
-    /// are signals, and stops them once `grace` has passed. Programs in containers and WebAssembly
-    /// are stopped at once. Another call can only shorten the grace.
+    /// Cancels like [`cancel_with`](Self::cancel_with), and asks programs to end by
+    /// [`StopSignal::Terminate`].
     pub fn cancel_after(&self, grace: Duration) {
+        self.cancel_with(StopSignal::Terminate, grace);
+    }
+
+    /// Cancels like [`cancel`](Self::cancel), but asks programs to end first, by this signal where
+    /// there are signals, and stops them once `grace` has passed. Programs in containers and
+    /// WebAssembly are stopped at once. Another call can only shorten the grace; its signal is not
+    /// sent.
+    pub fn cancel_with(&self, signal: StopSignal, grace: Duration) {
         let deadline = (!grace.is_zero())
             .then(|| Instant::now().checked_add(grace))
             .flatten();
@@ -57,6 +89,7 @@ impl CancellationToken {
         state.deadline = if state.is_cancelled {
             state.deadline.min(deadline)
         } else {
+            state.signal = signal;
             deadline
         };
         state.is_cancelled = true;
@@ -70,6 +103,12 @@ impl CancellationToken {
     #[must_use]
     pub fn is_cancelled(&self) -> bool {
         self.lock_state().is_cancelled
+    }
+
+    /// Returns the signal that asks programs to end: that of the first call that cancelled the token.
+    #[must_use]
+    pub fn signal(&self) -> StopSignal {
+        self.lock_state().signal
     }
 
     /// Returns how long programs may still go on after they were asked to end; zero before the token is
@@ -204,6 +243,15 @@ mod tests {
         cancellation.cancel();
         shortened.await.unwrap();
         assert_eq!(cancellation.grace(), Duration::ZERO);
+    }
+
+    #[test]
+    fn the_first_signal_is_the_one_that_is_sent() {
+        let cancellation = CancellationToken::new();
+        cancellation.cancel_with(StopSignal::Hangup, Duration::from_secs(60));
+        cancellation.cancel_with(StopSignal::Interrupt, Duration::from_secs(30));
+        cancellation.cancel();
+        assert_eq!(cancellation.signal(), StopSignal::Hangup);
     }
 
     #[tokio::test]

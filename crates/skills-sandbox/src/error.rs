@@ -37,6 +37,12 @@ impl SandboxError {
         .into()
     }
 
+    /// Creates the error for a script without an interpreter on this host; `hint` says what to install.
+    #[must_use]
+    pub fn missing_interpreter(reason: impl Into<Cow<'static, str>>, hint: &'static str) -> Self {
+        Self::unavailable(INTERPRETER, reason, hint)
+    }
+
     /// Creates the error for a program that is in none of the directories that are searched on this
     /// host.
     #[must_use]
@@ -140,6 +146,12 @@ impl SandboxError {
         }
     }
 
+    /// Returns true if the program is a script, and this host has no interpreter that can run it.
+    #[must_use]
+    pub fn is_missing_interpreter(&self) -> bool {
+        matches!(self.0, Repr::Unavailable { restriction, .. } if restriction == INTERPRETER)
+    }
+
     /// Returns true if a grant for a host would let the program start.
     #[must_use]
     pub fn needs_host(&self) -> bool {
@@ -213,6 +225,9 @@ impl SandboxErrorKind {
         }
     }
 }
+
+/// What is unavailable for a script without an interpreter.
+const INTERPRETER: &str = "interpreter";
 
 /// What to do if native scripts cannot be sandboxed.
 const UNSUPPORTED_PLATFORM_HINT: &str =

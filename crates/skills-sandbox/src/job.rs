@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::fmt;
 use std::path::{Component, Path, PathBuf};
+use std::time::Duration;
 
 use bytes::Bytes;
 use skills_policy::{Grants, is_unsafe_variable};
@@ -13,7 +14,7 @@ use crate::{CancellationToken, Locale, Program, ProgramStreams, Quota, SandboxEr
 /// exist without [`Grants`], which only policy creates, so every run was authorized.
 ///
 /// Defaults of the builder: no arguments, an empty environment, empty input, the first granted
-/// directory as working directory, no quotas, no cancellation, no caller.
+/// directory as working directory, no quotas, no cancellation, no grace at the deadline, no caller.
 ///
 /// ```
 /// use skills_sandbox::{Job, Program};
@@ -49,6 +50,7 @@ pub struct Job {
     locale: Locale,
     quotas: Vec<Quota>,
     cancellation: Option<CancellationToken>,
+    deadline_grace: Duration,
     caller: Option<String>,
     interpreters: BTreeMap<ScriptType, PathBuf>,
     node_modules: Option<PathBuf>,
@@ -80,6 +82,7 @@ impl Job {
             locale: Locale::default(),
             quotas: Vec::new(),
             cancellation: None,
+            deadline_grace: Duration::ZERO,
             caller: None,
             interpreters: BTreeMap::new(),
             node_modules: None,
@@ -214,6 +217,13 @@ impl Job {
     /// [`Cancelled`](crate::Termination::Cancelled).
     pub fn cancellation(mut self, cancellation: CancellationToken) -> Self {
         self.cancellation = Some(cancellation);
+        self
+    }
+
+    /// Sets how long the program may go on after `SIGTERM` asked it to end at its deadline; by default
+    /// it is stopped at once. Programs in containers and WebAssembly have no grace.
+    pub fn deadline_grace(mut self, grace: Duration) -> Self {
+        self.deadline_grace = grace;
         self
     }
 
@@ -434,6 +444,12 @@ impl Job {
     #[must_use]
     pub fn cancellation_token(&self) -> Option<&CancellationToken> {
         self.cancellation.as_ref()
+    }
+
+    /// Returns how long the program may go on after its deadline.
+    #[must_use]
+    pub fn grace_at_deadline(&self) -> Duration {
+        self.deadline_grace
     }
 
     /// Returns the caller that the job is run for.

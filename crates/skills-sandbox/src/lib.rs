@@ -44,7 +44,7 @@ mod run_events;
 mod run_output;
 mod sandbox;
 
-pub use cancellation::{CancellationToken, wait_cancelled};
+pub use cancellation::{CancellationToken, StopSignal, wait_cancelled};
 pub use capture::CapturedOutput;
 pub use error::{SandboxError, SandboxErrorKind};
 pub use job::Job;

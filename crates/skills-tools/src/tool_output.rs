@@ -3,6 +3,7 @@
 use std::borrow::Cow;
 
 use serde_json::{Map, Value, json};
+use skills_runtime::ExecutionStatus;
 use skills_runtime::manifest::escape_invisible;
 
 use crate::virtual_path::escape_for_display;
@@ -36,6 +37,9 @@ pub struct ToolOutput {
     pub files: Vec<String>,
     /// What the host application should know about the run, such as a missing variable.
     pub notes: Vec<String>,
+    /// How the program of the call ended; `None` if it started none. For the host application: it
+    /// can contain paths of the host.
+    pub exit_status: Option<ExecutionStatus>,
     /// The skill that the call loaded. Its scripts can be further tools of the session; see
     /// [`ToolSet::session_definitions`](crate::ToolSet::session_definitions).
     pub loaded_skill: Option<String>,
@@ -50,6 +54,7 @@ impl ToolOutput {
             is_error: false,
             files: Vec::new(),
             notes: Vec::new(),
+            exit_status: None,
             loaded_skill: None,
         }
     }

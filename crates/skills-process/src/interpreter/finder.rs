@@ -367,7 +367,7 @@ impl ProgramFinder {
         } else {
             runtimes::install_hint(kind)
         };
-        SandboxError::unavailable("interpreter", reason, hint)
+        SandboxError::missing_interpreter(reason, hint)
     }
 
     /// Describes the names that were not found, and where they were searched.

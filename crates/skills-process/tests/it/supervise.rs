@@ -10,7 +10,7 @@ use skills_policy::ResourceLimits;
 use skills_process::{Bounds, QuotaMonitor, SpawnedGroup, SupervisedOutput, supervise};
 use skills_sandbox::{
     CancellationToken, EventReceiver, InputStream, OutputStream, ProgramStreams, Quota,
-    QuotaExceeded, QuotaPart, RunEvent, Termination, run_events,
+    QuotaExceeded, QuotaPart, RunEvent, StopSignal, Termination, run_events,
 };
 use tokio::process::Command;
 
@@ -36,6 +36,7 @@ async fn run(script: &str, input: &[u8], wall_time: Duration) -> SupervisedOutpu
         &ProgramStreams::default(),
         &Bounds {
             limits: &limits,
+            deadline_grace: Duration::ZERO,
             quotas: quotas(&[]),
             cancellation: None,
         },
@@ -64,6 +65,7 @@ async fn a_cancelled_run_returns_its_output() {
     };
     let bounds = Bounds {
         limits: &limits,
+        deadline_grace: Duration::ZERO,
         quotas: quotas(&[]),
         cancellation: Some(&cancellation),
     };
@@ -220,6 +222,7 @@ async fn in_quota(script: &str) -> (Termination, u64) {
     limits.wall_time = LONG;
     let bounds = Bounds {
         limits: &limits,
+        deadline_grace: Duration::ZERO,
         quotas: quotas(&[Quota::new(directory.path(), 4 << 20)]),
         cancellation: None,
     };
@@ -274,6 +277,7 @@ async fn streams_of_the_caller_carry_all_bytes() {
     (limits.wall_time, limits.captured_bytes) = (LONG, 64);
     let bounds = Bounds {
         limits: &limits,
+        deadline_grace: Duration::ZERO,
         quotas: quotas(&[]),
         cancellation: None,
     };
@@ -309,6 +313,7 @@ async fn run_with_events(
     streams.events = Some(events);
     let bounds = Bounds {
         limits,
+        deadline_grace: Duration::ZERO,
         quotas: quotas(&[]),
         cancellation: None,
     };
@@ -357,6 +362,7 @@ async fn a_program_with_a_dropped_receiver_gets_sigpipe() {
     streams.events = Some(events);
     let bounds = Bounds {
         limits: &limits,
+        deadline_grace: Duration::ZERO,
         quotas: quotas(&[]),
         cancellation: None,
     };
@@ -377,6 +383,7 @@ async fn a_cancelled_program_may_end_by_itself_within_its_grace() {
         let cancellation = CancellationToken::new();
         let bounds = Bounds {
             limits: &limits,
+            deadline_grace: Duration::ZERO,
             quotas: quotas(&[]),
             cancellation: Some(&cancellation),
         };
@@ -403,6 +410,7 @@ async fn an_input_that_never_ends_does_not_delay_the_end_of_a_program() {
     limits.wall_time = LONG;
     let bounds = Bounds {
         limits: &limits,
+        deadline_grace: Duration::ZERO,
         quotas: quotas(&[]),
         cancellation: None,
     };
@@ -414,4 +422,90 @@ async fn an_input_that_never_ends_does_not_delay_the_end_of_a_program() {
         .unwrap();
     assert_eq!(ended.stdout.text(), "done\n");
     drop(writer);
+}
+
+/// Supervises a script that reacts to a signal, which is sent once it has printed its first line.
+async fn run_with_grace(
+    script: &str,
+    (wall_time, deadline_grace): (Duration, Duration),
+    cancel: impl FnOnce(&CancellationToken),
+) -> SupervisedOutput {
+    let mut limits = ResourceLimits::default();
+    limits.wall_time = wall_time;
+    let cancellation = CancellationToken::new();
+    let bounds = Bounds {
+        limits: &limits,
+        deadline_grace,
+        quotas: quotas(&[]),
+        cancellation: Some(&cancellation),
+    };
+    let (events, mut receiver) = run_events();
+    let mut streams = ProgramStreams::default();
+    streams.events = Some(events);
+    let canceller = async {
+        receiver.next().await;
+        cancel(&cancellation);
+    };
+    let (ended, ()) = tokio::join!(supervise(shell(script), b"", &streams, &bounds), canceller);
+    ended.unwrap()
+}
+
+/// A script that prints the name of the signal that asks it to end, and exits with code 124.
+const CLEANS_UP: &str = "for name in HUP INT TERM; do trap \"echo $name; exit 124\" $name; done\n\
+    echo ready; while :; do sleep 0.01; done";
+
+#[tokio::test]
+async fn a_program_gets_the_signal_of_its_caller() {
+    for (signal, name) in [
+        (StopSignal::Hangup, "HUP"),
+        (StopSignal::Interrupt, "INT"),
+        (StopSignal::Terminate, "TERM"),
+    ] {
+        let cancel = |token: &CancellationToken| token.cancel_with(signal, LONG);
+        let ended = run_with_grace(CLEANS_UP, (LONG, LONG), cancel).await;
+        assert_eq!(ended.termination, Termination::Cancelled);
+        assert_eq!(ended.stdout.text(), format!("ready\n{name}\n"));
+    }
+}
+
+#[tokio::test]
+async fn a_program_can_clean_up_at_its_deadline() {
+    let limit = Duration::from_millis(300);
+    let ended = run_with_grace(CLEANS_UP, (limit, LONG), |_| ()).await;
+    assert_eq!(ended.termination, Termination::TimedOut { limit_ms: 300 });
+    assert_eq!(ended.stdout.text(), "ready\nTERM\n");
+}
+
+/// Neither of them extends the grace, and what follows the signal does not change why it ended.
+#[tokio::test]
+async fn a_program_that_ignores_its_deadline_is_killed_after_the_grace() {
+    let limit = Duration::from_millis(200);
+    let grace = Duration::from_millis(300);
+    for (rest, is_cancelled) in [
+        ("while :; do sleep 0.01; done", false),
+        ("while :; do sleep 0.01 & done", false),
+        ("exec yes", false),
+        // The caller does not wait any longer.
+        ("while :; do sleep 0.01; done", true),
+    ] {
+        let script = format!("trap '' HUP INT TERM; echo ready; {rest}");
+        let started = std::time::Instant::now();
+        let grace = if is_cancelled { LONG } else { grace };
+        let ended = run_with_grace(&script, (limit, grace), |token| {
+            if is_cancelled {
+                let token = token.clone();
+                tokio::spawn(async move {
+                    tokio::time::sleep(Duration::from_millis(400)).await;
+                    token.cancel_after(LONG);
+                });
+            }
+        });
+        let termination = ended.await.termination;
+        assert_eq!(
+            termination,
+            Termination::TimedOut { limit_ms: 200 },
+            "{rest}"
+        );
+        assert!(started.elapsed() < Duration::from_secs(20), "{rest}");
+    }
 }

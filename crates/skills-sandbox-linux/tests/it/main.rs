@@ -13,6 +13,7 @@ mod conformance;
 mod control_groups;
 mod escape;
 mod fake_network;
+mod grace;
 mod keys;
 mod lifetime;
 mod lifetime_pipe;

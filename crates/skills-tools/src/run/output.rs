@@ -24,6 +24,7 @@ pub(crate) struct ProgramOutput {
     pub(crate) stdout: String,
     pub(crate) stderr: String,
     pub(crate) exit: ExitKind,
+    status: ExecutionStatus,
     /// The data of the tool result.
     pub(crate) data: Map<String, Value>,
     /// Files that the program created or changed, relative to its workspace.
@@ -87,6 +88,7 @@ impl ProgramOutput {
             stdout,
             stderr,
             exit,
+            status: artifacts.exit_status.clone(),
             data,
             files,
             notes,
@@ -209,6 +211,7 @@ impl ProgramOutput {
         let mut result = result.with_program_output(printed);
         result.files = self.files;
         result.notes = self.notes;
+        result.exit_status = Some(self.status);
         result
     }
 }

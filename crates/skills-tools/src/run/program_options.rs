@@ -26,6 +26,7 @@ pub struct ProgramOptions {
     memory_bytes: Option<u64>,
     scratch_bytes: Option<u64>,
     pub(crate) timeout: Option<Duration>,
+    deadline_grace: Duration,
     readable_paths: Vec<PathBuf>,
     writable_paths: Vec<PathBuf>,
     pub(crate) working_directory: WorkingDirectory,
@@ -62,6 +63,13 @@ impl ProgramOptions {
         self
     }
 
+    /// Sets how long programs may go on after they were asked to end at their deadline; see
+    /// [`ExecutionOptions::deadline_grace`]. Default: zero.
+    pub fn deadline_grace(mut self, grace: Duration) -> Self {
+        self.deadline_grace = grace;
+        self
+    }
+
     /// Adds a file or directory that programs can read.
     pub fn readable_path(mut self, path: impl Into<PathBuf>) -> Self {
         self.readable_paths.push(path.into());
@@ -82,6 +90,7 @@ impl ProgramOptions {
 
     /// Sets the options of one run.
     pub(crate) fn apply_to(&self, options: &mut ExecutionOptions) {
+        options.deadline_grace = self.deadline_grace;
         options.memory_bytes = self.memory_bytes;
         options.scratch_bytes = self.scratch_bytes;
         options.readable_paths.clone_from(&self.readable_paths);
