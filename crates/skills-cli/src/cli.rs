@@ -19,7 +19,7 @@ use crate::context::Context;
 use crate::deferred::Deferred;
 #[cfg(not(all(feature = "install", feature = "mcp")))]
 use crate::error::CommandError;
-use crate::exit::Exit;
+use crate::exit::{Exit, ExitCodes};
 use crate::global_options::GlobalOptions;
 
 /// Name of the command in its help and version.
@@ -192,6 +192,22 @@ impl Arguments {
         Self::command()
     }
 
+    /// Returns the exit codes of the command that this process was called for, although its arguments
+    /// have this error.
+    pub(crate) fn exit_codes_of_process(error: &clap::Error) -> ExitCodes {
+        // The help is an error as well, and always a success.
+        if !error.use_stderr() {
+            return ExitCodes::OfCommand;
+        }
+        let matches = Self::definition().ignore_errors(true).try_get_matches();
+        let is_run = matches.is_ok_and(|matches| matches.subcommand_name() == Some("run"));
+        if is_run {
+            ExitCodes::OfRun
+        } else {
+            ExitCodes::OfCommand
+        }
+    }
+
     /// Returns the complete definition, with the commands in sections.
     fn definition_with_sections() -> clap::Command {
         let mut command = Self::definition();
@@ -234,6 +250,14 @@ fn render_sections(command: &clap::Command) -> String {
 }
 
 impl Command {
+    /// Returns which exit codes the command has.
+    pub(crate) fn exit_codes(&self) -> ExitCodes {
+        match self {
+            Self::Run(run) if run.starts_program() => ExitCodes::OfRun,
+            _ => ExitCodes::OfCommand,
+        }
+    }
+
     // Within `main` the frames of all commands would be on the stack for the version, too.
     #[inline(never)]
     pub(crate) fn run(&self, context: &Context) -> anyhow::Result<Exit> {

@@ -12,8 +12,9 @@ use skills_runtime::{ErrorKind, RuntimeError, SandboxError, SandboxErrorKind};
 use skills_store::trusted_file::TrustError;
 use skills_threads::ThreadError;
 
-use crate::exit::Exit;
+use crate::exit::{Exit, ExitCodes};
 use crate::output::{Output, has_printed_result};
+use crate::run_exit::RunExit;
 use crate::suggested_command::complete_commands;
 
 /// An error with what is reported about it: code, exit code and hint.
@@ -21,6 +22,8 @@ use crate::suggested_command::complete_commands;
 pub(crate) struct CommandError {
     code: &'static str,
     exit: Exit,
+    /// The exit code of a run with this error.
+    run_exit: RunExit,
     message: String,
     /// Whether the line ends of the message are printed, as for the output of a compiler.
     has_lines: bool,
@@ -37,6 +40,10 @@ impl CommandError {
         Self {
             code,
             exit,
+            run_exit: match exit {
+                Exit::Run(run_exit) => run_exit,
+                _ => RunExit::from_error_code(code),
+            },
             message: message.into(),
             has_lines: false,
             candidates: Vec::new(),
@@ -51,9 +58,9 @@ impl CommandError {
     }
 
     /// Creates an error about a run or call of this name that a signal ended without a result.
-    pub(crate) fn interrupted(name: &str) -> Self {
+    pub(crate) fn interrupted(name: &str, exit: Exit) -> Self {
         let message = format!("`{name}` was interrupted");
-        Self::new("cancelled", Exit::Interrupted, message)
+        Self::new("cancelled", exit, message)
     }
 
     /// Creates an error about a part that this program was compiled without.
@@ -174,11 +181,18 @@ impl From<&RuntimeError> for CommandError {
     fn from(error: &RuntimeError) -> Self {
         let sandbox = error.sandbox();
         let code = sandbox.map_or(error.kind().code(), |sandbox| sandbox.kind().code());
+        let command_error = Self::new(code, runtime_exit(error), error.to_string());
+        let has_no_interpreter = sandbox.is_some_and(SandboxError::is_missing_interpreter);
         Self {
+            run_exit: if has_no_interpreter {
+                RunExit::NotFound
+            } else {
+                command_error.run_exit
+            },
             candidates: error.suggestions().to_vec(),
             help: help(error),
             suggestion: suggestion(error),
-            ..Self::new(code, runtime_exit(error), error.to_string())
+            ..command_error
         }
     }
 }
@@ -262,24 +276,39 @@ fn runtime_exit(error: &RuntimeError) -> Exit {
 ///
 /// With `--json` a failed command leaves exactly one document on standard output: the one that it
 /// printed, or one with the error.
-pub(crate) fn report_result(result: anyhow::Result<Exit>, output: Output) -> Exit {
+pub(crate) fn report_result(
+    result: anyhow::Result<Exit>,
+    output: Output,
+    codes: ExitCodes,
+) -> Exit {
     match result {
         Ok(exit) => {
             if let Some((code, message)) = exit.failure()
                 && needs_document(output)
             {
-                print_document(&CommandError::new(code, exit, message).into(), output);
+                let error = CommandError::new(code, exit, message);
+                print_document(&error.into(), exit, output);
             }
             exit
         }
         Err(error) => {
+            let exit = exit_with_codes(&error, codes);
             if needs_document(output) {
-                print_document(&error, output);
+                print_document(&error, exit, output);
             } else {
                 print_error(&error, output);
             }
-            exit_status(&error)
+            exit
         }
+    }
+}
+
+/// Returns the exit code of an error of a command with these codes.
+fn exit_with_codes(error: &anyhow::Error, codes: ExitCodes) -> Exit {
+    let error = CommandError::from_any(error);
+    match codes {
+        ExitCodes::OfCommand => error.exit,
+        ExitCodes::OfRun => Exit::Run(error.run_exit),
     }
 }
 
@@ -288,8 +317,11 @@ fn needs_document(output: Output) -> bool {
     output.is_json() && !has_printed_result()
 }
 
-fn print_document(error: &anyhow::Error, output: Output) {
-    let document = json!({"error": to_json(error)});
+fn print_document(error: &anyhow::Error, exit: Exit, output: Output) {
+    let mut document = json!({"error": to_json(error)});
+    if let Exit::Run(exit) = exit {
+        document["exit"] = exit.to_json();
+    }
     if output.print_json(&document).is_err() {
         output.status(&format!("error: {error:#}"));
     }
@@ -322,7 +354,7 @@ pub(crate) fn exit_status(error: &anyhow::Error) -> Exit {
 
 /// Prints a usage error, as JSON if `--json` was given. Help and version are printed with exit code
 /// 0.
-pub(crate) fn report_usage(error: &clap::Error) -> Exit {
+pub(crate) fn report_usage(error: &clap::Error, codes: ExitCodes) -> Exit {
     // The arguments could not be parsed, so the option is searched for in their text.
     let wants_json = std::env::args_os().any(|argument| argument == "--json");
     if !error.use_stderr() {
@@ -330,24 +362,32 @@ pub(crate) fn report_usage(error: &clap::Error) -> Exit {
         let _ = error.print();
         return Exit::Success;
     }
-    if !wants_json || print_usage_json(error).is_err() {
+    let exit = match codes {
+        ExitCodes::OfCommand => Exit::Usage,
+        ExitCodes::OfRun => Exit::Run(RunExit::Failed),
+    };
+    if !wants_json || print_usage_json(error, exit).is_err() {
         let _ = error.print();
     }
-    Exit::Usage
+    exit
 }
 
-fn print_usage_json(error: &clap::Error) -> anyhow::Result<()> {
+fn print_usage_json(error: &clap::Error, exit: Exit) -> anyhow::Result<()> {
     // What clap prints after `tip:`.
     let hint = match error.get(ContextKind::Suggested) {
         Some(ContextValue::StyledStrs(hints)) => hints.first().map(ToString::to_string),
         _ => None,
     };
-    Output::Json.print_json(&json!({"error": {
+    let mut document = json!({"error": {
         "code": "usage",
         "message": usage_message(error),
         "candidates": usage_candidates(error),
         "hint": hint,
-    }}))
+    }});
+    if let Exit::Run(exit) = exit {
+        document["exit"] = exit.to_json();
+    }
+    Output::Json.print_json(&document)
 }
 
 /// Returns similar names, or all possible ones if none is similar.

@@ -2,27 +2,37 @@
 
 use std::process::ExitCode;
 
-use skills_runtime::ExecutionStatus;
+use crate::run_exit::RunExit;
 
 /// The exit code of the command. A later variant goes before an earlier one if a command has several
 /// results.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-#[repr(u8)]
 pub(crate) enum Exit {
     /// The command did what it was called for.
-    Success = 0,
+    Success,
     /// The skill or the command failed, or something that was named was not found.
-    Failed = 1,
+    Failed,
     /// Invalid usage, or input that cannot be read or parsed.
-    Usage = 2,
+    Usage,
     /// Denied by policy or by the user, or no sandbox is available.
-    Denied = 3,
+    Denied,
     /// A program reached its time limit.
-    Timeout = 4,
+    Timeout,
     /// Only of `skills audit verify`: the records are intact, but a crash left a part of another.
-    Incomplete = 5,
+    Incomplete,
     /// A signal or the user ended the command.
-    Interrupted = 130,
+    Interrupted,
+    /// The code of a run, of a command that passes on the code of a program.
+    Run(RunExit),
+}
+
+/// Which exit codes a command has.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum ExitCodes {
+    /// Those that the help lists.
+    OfCommand,
+    /// Those of a run: the codes that are not from the program differ from those of most programs.
+    OfRun,
 }
 
 impl Exit {
@@ -39,21 +49,43 @@ impl Exit {
     /// Returns the line of the help that lists the exit codes.
     pub(crate) fn help() -> String {
         let codes =
-            Self::OF_ALL_COMMANDS.map(|(exit, meaning)| format!("{} {meaning}", exit as u8));
-        format!("Exit codes: {}", codes.join(", "))
+            Self::OF_ALL_COMMANDS.map(|(exit, meaning)| format!("{} {meaning}", exit.code()));
+        format!(
+            "Exit codes: {}; those of `run` and `call` are in their help",
+            codes.join(", ")
+        )
+    }
+
+    /// Returns the code of the process.
+    pub(crate) fn code(self) -> u8 {
+        match self {
+            Self::Success => 0,
+            Self::Failed => 1,
+            Self::Usage => 2,
+            Self::Denied => 3,
+            Self::Timeout => 4,
+            Self::Incomplete => 5,
+            Self::Interrupted => 130,
+            Self::Run(exit) => exit.code(),
+        }
     }
 
     /// Returns the code and the message of a failure whose cause is on standard error; `None` for
     /// success.
     pub(crate) fn failure(self) -> Option<(&'static str, &'static str)> {
         Some(match self {
-            Self::Success => return None,
+            Self::Success | Self::Run(RunExit::Exited(0)) => return None,
             Self::Failed => ("failed", "the command failed; standard error has the cause"),
             Self::Usage => ("usage", "invalid usage; standard error has the cause"),
-            Self::Denied => ("denied", "denied; standard error has the cause"),
+            Self::Denied | Self::Run(RunExit::Denied) => {
+                ("denied", "denied; standard error has the cause")
+            }
             Self::Timeout => ("timeout", "the time limit was exceeded"),
             Self::Incomplete => ("incomplete", "the last audit record is incomplete"),
-            Self::Interrupted => ("interrupted", "interrupted"),
+            Self::Interrupted | Self::Run(RunExit::Interrupted(_)) => {
+                ("interrupted", "interrupted")
+            }
+            Self::Run(_) => ("failed", "the run failed; standard error has the cause"),
         })
     }
 
@@ -65,19 +97,10 @@ impl Exit {
             Self::Failed
         }
     }
-
-    pub(crate) fn from_status(status: &ExecutionStatus) -> Self {
-        match status {
-            ExecutionStatus::Success => Self::Success,
-            ExecutionStatus::Timeout { .. } => Self::Timeout,
-            ExecutionStatus::PermissionDenied { .. } => Self::Denied,
-            _ => Self::Failed,
-        }
-    }
 }
 
 impl From<Exit> for ExitCode {
     fn from(exit: Exit) -> Self {
-        Self::from(exit as u8)
+        Self::from(exit.code())
     }
 }

@@ -37,6 +37,7 @@ mod process_environment;
 mod program_args;
 mod remedies;
 mod requirements;
+mod run_exit;
 mod selector;
 mod settings;
 mod shell;
@@ -71,9 +72,9 @@ fn main() -> ExitCode {
             let result = command
                 .run(&context)
                 .map_err(|error| context.explain(error));
-            error::report_result(result, context.output)
+            error::report_result(result, context.output, command.exit_codes())
         }
-        Err(error) => error::report_usage(&error),
+        Err(error) => error::report_usage(&error, Arguments::exit_codes_of_process(&error)),
     };
     exit.into()
 }

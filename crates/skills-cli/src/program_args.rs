@@ -1,6 +1,7 @@
 //! Arguments that all commands share whose programs run in a sandbox.
 
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use anyhow::Context as _;
 use clap::{Args, ValueEnum};
@@ -19,7 +20,7 @@ use crate::input;
 use crate::interpreters::{InterpreterArg, parse_interpreter};
 use crate::permission::PermissionParser;
 use crate::policy_files::{self, LoadedPolicy};
-use crate::settings::MAX_MIB;
+use crate::settings::{DEFAULT_GRACE, MAX_MIB};
 use crate::state::{self, OwnAccess, PolicyPaths};
 use crate::words::{join_words, word_parser};
 
@@ -66,6 +67,14 @@ pub(crate) struct ProgramArgs {
     /// Deadline in seconds, at most 600 [default: 30]
     #[arg(long, value_name = "SECONDS", value_parser = parse_seconds)]
     pub(crate) timeout: Option<u64>,
+
+    /// Seconds that a program may go on after a signal or its deadline asked it to end, at most 60
+    /// [default: 2]
+    ///
+    /// Its processes get the signal of this command (HUP, INT or TERM), at the deadline TERM, and KILL
+    /// after the grace. A second signal ends it. Programs in containers and WebAssembly have none.
+    #[arg(long, value_name = "SECONDS", value_parser = parse_grace)]
+    pub(crate) grace: Option<u64>,
 
     /// Memory in MiB, at most 2048 [default: 256]
     #[arg(long, value_name = "MIB", value_parser = clap::value_parser!(u64).range(1..=MAX_MIB))]
@@ -168,6 +177,7 @@ impl ProgramArgs {
     pub(crate) fn options(&self, context: &Context) -> anyhow::Result<ExecutionOptions> {
         let mut options = ExecutionOptions::default();
         options.timeout_ms = self.timeout_ms(context)?;
+        options.deadline_grace = self.grace(context)?;
         options.memory_bytes = self.memory_bytes(context)?;
         options.scratch_bytes = self.scratch_bytes();
         options.workspace = match self.workspace_dir(context)? {
@@ -200,9 +210,9 @@ impl ProgramArgs {
 
     /// Converts the arguments to the options of all programs that tools start.
     pub(crate) fn tool_options(&self, context: &Context) -> anyhow::Result<ProgramOptions> {
-        let mut options = ProgramOptions::default();
+        let mut options = ProgramOptions::default().deadline_grace(self.grace(context)?);
         if let Some(timeout_ms) = self.timeout_ms(context)? {
-            options = options.timeout(std::time::Duration::from_millis(timeout_ms));
+            options = options.timeout(Duration::from_millis(timeout_ms));
         }
         if let Some(bytes) = self.memory_bytes(context)? {
             options = options.memory_bytes(bytes);
@@ -269,6 +279,12 @@ impl ProgramArgs {
 
     fn timeout_ms(&self, context: &Context) -> anyhow::Result<Option<u64>> {
         Ok(self.timeout.or(context.settings()?.timeout_ms))
+    }
+
+    /// Returns how long programs may go on after they were asked to end.
+    pub(crate) fn grace(&self, context: &Context) -> anyhow::Result<Duration> {
+        let grace_ms = self.grace.or(context.settings()?.grace_ms);
+        Ok(grace_ms.map_or(DEFAULT_GRACE, Duration::from_millis))
     }
 
     // Options are in MiB. Their numbers are limited, so the shifts cannot overflow.
@@ -374,6 +390,20 @@ pub(crate) fn parse_seconds(text: &str) -> Result<u64, String> {
     }
 }
 
+/// Parses a grace in seconds, with fractions, into milliseconds.
+fn parse_grace(text: &str) -> Result<u64, String> {
+    let seconds: f64 = text
+        .parse()
+        .map_err(|_| "expected a number of seconds".to_owned())?;
+    let max = ExecutionOptions::MAX_GRACE.as_secs();
+    // Also rejects NaN.
+    if (0.0..=max as f64).contains(&seconds) {
+        Ok((seconds * 1_000.0).round() as u64)
+    } else {
+        Err(format!("expected 0 to {max}"))
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -383,6 +413,15 @@ mod tests {
         assert_eq!(parse_seconds("1.5"), Ok(1_500));
         for wrong in ["0", "-1", "nan", "inf", "x", "601"] {
             assert!(parse_seconds(wrong).is_err(), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn a_grace_may_be_zero_and_is_limited() {
+        assert_eq!(parse_grace("0"), Ok(0));
+        assert_eq!(parse_grace("0.25"), Ok(250));
+        for wrong in ["-1", "-0.1", "nan", "inf", "x", "60.1"] {
+            assert!(parse_grace(wrong).is_err(), "{wrong}");
         }
     }
 }

@@ -23,7 +23,9 @@ pub(crate) use self::definitions::ENGINE_VARIABLE;
 use self::definitions::InProject;
 #[cfg(all(feature = "packages", unix))]
 pub(crate) use self::definitions::parse_package;
-pub(crate) use self::definitions::{Kind, LEDGER_VARIABLE, MAX_MIB, SETTINGS, TRUSTED_PROJECTS};
+pub(crate) use self::definitions::{
+    DEFAULT_GRACE, Kind, LEDGER_VARIABLE, MAX_MIB, SETTINGS, TRUSTED_PROJECTS,
+};
 use self::keys::{BaseDirs, FileProblem, FileSettings, Origin, SettingValue};
 pub(crate) use self::keys::{HOME_PREFIX, SettingKey};
 use crate::error::CommandError;
@@ -37,6 +39,7 @@ use crate::state::SettingsPaths;
 pub(crate) struct Settings {
     pub(crate) workspace: Option<PathBuf>,
     pub(crate) timeout_ms: Option<u64>,
+    pub(crate) grace_ms: Option<u64>,
     pub(crate) memory_mib: Option<u64>,
     /// Whether hooks of skills run.
     pub(crate) hooks: bool,
@@ -347,13 +350,14 @@ mod tests {
     #[test]
     fn an_untrusted_project_only_narrows() {
         let user = "memory-mib = 512\n[interpreters]\npython = \"/usr/bin/python3\"";
-        let project = "memory-mib = 1024\ntimeout-seconds = 5\nworkspace = \".\"\n[interpreters]\npython = \".venv/bin/python\"\n[skills.pdf]\nenabled = false\n[skills.docx]\nenabled = true\n";
+        let project = "memory-mib = 1024\ntimeout-seconds = 5\ngrace-seconds = 3\nworkspace = \".\"\n[interpreters]\npython = \".venv/bin/python\"\n[skills.pdf]\nenabled = false\n[skills.docx]\nenabled = true\n";
         insta::assert_snapshot!(effective(user, project, Trust::Untrusted), @"
         memory-mib = 512 (/user)
         interpreters.python = /usr/bin/python3 (/user)
         timeout-seconds = 5 (/project)
         skills.pdf.enabled = false (/project)
         /project: `memory-mib` of a project has no effect without `--trust-project`
+        /project: `grace-seconds` of a project has no effect without `--trust-project`
         /project: `workspace` of a project has no effect without `--trust-project`
         /project: `interpreters.python` of a project has no effect without `--trust-project`
         /project: `skills.docx.enabled` of a project has no effect without `--trust-project`
@@ -363,6 +367,7 @@ mod tests {
         interpreters.python = /usr/bin/python3 (/user)
         memory-mib = 1024 (/project)
         timeout-seconds = 5 (/project)
+        grace-seconds = 3 (/project)
         workspace = /base/. (/project)
         interpreters.python = /base/.venv/bin/python (/project)
         skills.pdf.enabled = false (/project)

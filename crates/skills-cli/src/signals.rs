@@ -10,10 +10,10 @@
 use std::io;
 use std::time::Duration;
 
-use skills_runtime::CancellationToken;
+use skills_runtime::{CancellationToken, StopSignal};
 
 use crate::async_runtime;
-use crate::exit::Exit;
+use crate::run_exit::RunExit;
 
 /// Runs a future on this thread until it completes or a signal arrives. Returns `None` after a
 /// signal.
@@ -33,25 +33,27 @@ pub(crate) fn run_until_interrupt<F: Future>(future: F) -> io::Result<Option<F::
     Ok(output)
 }
 
-/// How long a program may go on after a signal asked it to end.
-const GRACE: Duration = Duration::from_secs(2);
-
-/// How long a cancelled future may take until it is dropped. Killing a tree of processes takes much
-/// less.
+/// How long a cancelled future may take after its grace until it is dropped. Killing a tree of
+/// processes takes much less.
 const MAX_CANCEL_TIME: Duration = Duration::from_secs(5);
+/// How long a future may take after a second signal, which wants it to end now.
+const MAX_KILL_TIME: Duration = Duration::from_secs(1);
 
 /// The result of a future that signals cancel.
 pub(crate) struct Cancellable<T> {
     /// `None` if the future was dropped.
     pub(crate) output: Option<T>,
-    /// Whether a signal arrived.
-    pub(crate) is_interrupted: bool,
+    /// The first signal that arrived.
+    pub(crate) signal: Option<StopSignal>,
 }
 
-/// Runs a future on this thread until it completes. A signal cancels the token with a grace of two
-/// seconds, so that the future ends with what it has so far; a further one drops it, as do five seconds without an end.
+/// Runs a future on this thread until it completes. A signal cancels the token with this grace, so that
+/// programs get the same signal and the future ends with what it has so far. A second one ends the
+/// grace. The future is dropped after a third one, a second after the second one, and six seconds
+/// after the grace.
 pub(crate) fn run_until_cancelled<F: Future>(
     cancellation: &CancellationToken,
+    grace: Duration,
     future: F,
 ) -> io::Result<Cancellable<F::Output>> {
     let executor = async_runtime::build_current_thread()?;
@@ -59,41 +61,50 @@ pub(crate) fn run_until_cancelled<F: Future>(
         let _children = handle_child_signals();
         let mut interrupts = Interrupts::listen();
         let mut future = std::pin::pin!(future);
-        tokio::select! {
+        let signal = tokio::select! {
             biased;
-            () = interrupts.next() => cancellation.cancel_after(GRACE),
+            signal = interrupts.next() => signal,
             output = &mut future => return Cancellable {
                 output: Some(output),
-                is_interrupted: false,
+                signal: None,
             },
-        }
-        let output = tokio::select! {
-            output = future => Some(output),
-            () = interrupts.next() => None,
-            () = tokio::time::sleep(MAX_CANCEL_TIME) => None,
         };
+        cancellation.cancel_with(signal, grace);
+        let mut output = tokio::select! {
+            output = &mut future => Some(output),
+            _ = interrupts.next() => None,
+            () = tokio::time::sleep(grace + MAX_CANCEL_TIME) => None,
+        };
+        if output.is_none() {
+            cancellation.cancel();
+            output = tokio::select! {
+                output = future => Some(output),
+                _ = interrupts.next() => None,
+                () = tokio::time::sleep(MAX_KILL_TIME) => None,
+            };
+        }
         Cancellable {
             output,
-            is_interrupted: true,
+            signal: Some(signal),
         }
     });
     executor.shutdown_background();
-    if result.is_interrupted {
-        exit_at_next_interrupt();
+    if let Some(signal) = result.signal {
+        exit_at_next_interrupt(RunExit::Interrupted(signal));
     }
     Ok(result)
 }
 
 /// Ends the process at a further signal, also while it writes to a pipe that is not read: the
 /// handlers stay installed after a future has ended.
-fn exit_at_next_interrupt() {
-    let wait = || {
+fn exit_at_next_interrupt(exit: RunExit) {
+    let wait = move || {
         let executor = tokio::runtime::Builder::new_current_thread()
             .enable_all()
             .build();
         if let Ok(executor) = executor {
             executor.block_on(wait_for_interrupt());
-            std::process::exit(Exit::Interrupted as i32);
+            std::process::exit(i32::from(exit.code()));
         }
     };
     // Without a thread a further signal does nothing; the command ends by itself.
@@ -146,12 +157,12 @@ impl Interrupts {
     }
 
     /// Waits for the next signal. Cancel safe.
-    async fn next(&mut self) {
+    async fn next(&mut self) -> StopSignal {
         let [interrupt, terminate, hangup] = &mut self.signals;
         tokio::select! {
-            () = receive(interrupt) => {}
-            () = receive(terminate) => {}
-            () = receive(hangup) => {}
+            () = receive(interrupt) => StopSignal::Interrupt,
+            () = receive(terminate) => StopSignal::Terminate,
+            () = receive(hangup) => StopSignal::Hangup,
         }
     }
 }
@@ -183,10 +194,11 @@ impl Interrupts {
     }
 
     /// Waits for the next signal. Cancel safe.
-    async fn next(&mut self) {
+    async fn next(&mut self) -> StopSignal {
         // Without a handler the signal ends the process anyway.
         if tokio::signal::ctrl_c().await.is_err() {
-            std::future::pending().await
+            std::future::pending::<()>().await;
         }
+        StopSignal::Interrupt
     }
 }

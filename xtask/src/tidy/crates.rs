@@ -75,8 +75,8 @@ const CRATES: &[(&str, usize, &[&str])] = &[
     ("skills-build", 2_280, &["skills-store"]),
     // Questions as values, and what a further attempt of a run takes over.
     ("skills-policy", 8_680, &["skills-clients"]),
-    // Events of runs, the grace of a cancellation, the language and time zone of the user.
-    ("skills-sandbox", 2_950, &["skills-policy"]),
+    // Events of runs, the grace of a cancellation and of a deadline, the language and time zone of the user.
+    ("skills-sandbox", 3_050, &["skills-policy"]),
     (
         "skills-sandbox-conformance",
         2_700,
@@ -233,10 +233,11 @@ const CRATES: &[(&str, usize, &[&str])] = &[
         7_260,
         &["skills-store", "skills-tools", "skills-threads"],
     ),
+    // Exit codes of programs and of the command, in one table.
     // Output is printed while a program runs. Of the command line only what the arguments name is defined.
     (
         "skills-cli",
-        19_600,
+        20_000,
         &[
             "skills-build",
             "skills-client-config",

@@ -2,7 +2,7 @@
 
 use clap::Args;
 use serde_json::json;
-use skills_runtime::{Builder, CancellationToken};
+use skills_runtime::{Builder, CancellationToken, ExecutionStatus, StopSignal};
 use skills_tools::{CallContext, ToolErrorCode, ToolGroup, ToolOutput, starts_programs};
 
 use crate::approver::ApprovalArgs;
@@ -13,11 +13,14 @@ use crate::finish_compilations::finish_compilations;
 use crate::input;
 use crate::output::{Output, has_one_stream, line};
 use crate::remedies::RemedyStyle;
+use crate::run_exit::RunExit;
 use crate::signals::{self, Cancellable};
 use crate::tool_host::{CallableTools, HostArgs};
 use crate::virtual_env;
 
 /// Call a tool as a model would
+///
+/// A call that started a program has the exit codes of `skills run`, and `exit` in its JSON document.
 #[derive(Debug, Args)]
 pub(crate) struct Call {
     /// Tool name
@@ -58,32 +61,61 @@ impl Call {
             .fold(CallContext::default(), CallContext::approver);
         let cancellation = CancellationToken::new();
         let caller = caller.cancellation(cancellation.clone());
+        let grace = self.host.programs.grace(context)?;
         let called = tools.call(&self.tool, given, &caller);
         let Cancellable {
             output: called,
-            is_interrupted,
-        } = signals::run_until_cancelled(&cancellation, called)?;
+            signal,
+        } = signals::run_until_cancelled(&cancellation, grace, called)?;
         let called = called.transpose();
         let called = called.map_err(|error| CommandError::not_found(error.to_string()))?;
         let Some(result) = called else {
-            return Err(CommandError::interrupted(&self.tool).into());
+            return Err(CommandError::interrupted(&self.tool, self.interrupted(signal)).into());
         };
-        print_result(&result, context.output)?;
-        if is_interrupted {
-            return Ok(Exit::Interrupted);
+        let exit = match (&result.exit_status, signal) {
+            (Some(status), None) => Exit::Run(program_exit(&result, status)),
+            (Some(_), Some(signal)) => Exit::Run(RunExit::Interrupted(signal)),
+            (None, None) => exit_status(&result),
+            (None, Some(_)) => Exit::Interrupted,
+        };
+        print_result(&result, exit, context.output)?;
+        if signal.is_some() {
+            return Ok(exit);
         }
-        finish_compilations(&executor, exit_status(&result), context.output)
+        finish_compilations(&executor, exit, context.output)
+    }
+
+    /// Returns the exit code of a call without a result, which may have started a program.
+    fn interrupted(&self, signal: Option<StopSignal>) -> Exit {
+        match signal.filter(|_| starts_programs(&self.tool)) {
+            Some(signal) => Exit::Run(RunExit::Interrupted(signal)),
+            None => Exit::Interrupted,
+        }
     }
 }
 
-fn print_result(result: &ToolOutput, output: Output) -> anyhow::Result<()> {
+/// Returns the exit code of a call that started a program. A call that failed although its program
+/// succeeded, such as one to whose result a hook objects, has failed itself.
+fn program_exit(result: &ToolOutput, status: &ExecutionStatus) -> RunExit {
+    if result.is_error && status.is_success() {
+        RunExit::Failed
+    } else {
+        RunExit::from_status(status)
+    }
+}
+
+fn print_result(result: &ToolOutput, exit: Exit, output: Output) -> anyhow::Result<()> {
     if output.is_json() {
-        return output.print_json(&json!({
+        let mut document = json!({
             "text": result.text(),
             "structured": result.structured,
             "is_error": result.is_error,
             "files": result.files,
-        }));
+        });
+        if let Exit::Run(exit) = exit {
+            document["exit"] = exit.to_json();
+        }
+        return output.print_json(&document);
     }
     for note in &result.notes {
         output.status(&format!("note: {}", line(note)));

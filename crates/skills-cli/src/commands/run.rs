@@ -9,18 +9,19 @@ mod report;
 
 use std::path::{Path, PathBuf};
 
-use anyhow::Context as _;
 use clap::Args;
 use skills_runtime::{
     Builder, CallContext, CancellationToken, ErrorKind, ExecutionArtifacts, ExecutionMode,
-    ExecutionOptions, InputFile, PlannedRun, RuntimeError, ScriptType, SkillRuntime, Workspace,
+    ExecutionOptions, InputFile, PlannedRun, RuntimeError, ScriptType, SkillRuntime, StopSignal,
+    Workspace,
 };
 use skills_tools::HookMode;
 
 use self::caller_input::CallerInput;
 use self::hooks::{HookedRun, RunHooks};
 use self::live_output::LiveOutput;
-use self::output_files::{KEEP_HELP, create_output_dir, loses_files, write_output_files};
+use self::output_files::{create_output_dir, loses_files, write_output_files};
+use self::report::Losses;
 use super::policy::print_preview;
 use crate::approver::ApprovalArgs;
 use crate::context::Context;
@@ -34,11 +35,18 @@ use crate::lookup;
 use crate::output::Output;
 use crate::program_args::WorkingDirectory;
 use crate::remedies::{RemedyDescriptions, RemedyStyle};
+use crate::run_exit::RunExit;
 use crate::shell::shell_word;
 use crate::signals::{self, Cancellable};
 use crate::virtual_env::{self, Interpreters, Questions};
 
 /// Run a skill's script or WebAssembly module in a sandbox
+///
+/// Exit codes: that of the program, or 128 and the number of the signal that ended it (137 at a
+/// limit); 124 at the deadline; 125 if the run was denied or `skills` failed, also after the program
+/// ended; 126 if the program cannot be started; 127 if the skill or its program is not found; 130, 143
+/// or 129 if INT, TERM or HUP interrupted it. `exit` of --json says which of them are not from the
+/// program. With --dry-run they are those of `skills policy check`.
 #[derive(Debug, Args)]
 pub(crate) struct Run {
     /// Skill name or directory
@@ -142,11 +150,12 @@ impl Run {
             Some(LiveOutput::start(cancellation.clone())?)
         };
         let hooks = self.hooks(&planned, context)?;
+        let grace = self.what.programs.grace(context)?;
         let run = hooks::run(planned, hooks, live);
         let Cancellable {
             output: result,
-            is_interrupted,
-        } = signals::run_until_cancelled(&cancellation, run)?;
+            signal,
+        } = signals::run_until_cancelled(&cancellation, grace, run)?;
         let result = result.transpose();
         // Output is printed even if the audit record could not be written.
         if let Err(error) = &result
@@ -158,13 +167,16 @@ impl Run {
         }
         let result = match result {
             // The signal also ends hooks and the setup of packages, which then fail or block the run.
-            Ok(Some(HookedRun::Blocked { .. })) if is_interrupted => Ok(None),
-            Err(error) if is_interrupted && error.artifacts().is_none() => Ok(None),
+            Ok(Some(HookedRun::Blocked { .. })) if signal.is_some() => Ok(None),
+            Err(error) if signal.is_some() && error.artifacts().is_none() => Ok(None),
             other => other,
         };
         let result = result.map_err(|error| explain_error(&runtime, &name, error))?;
         match result {
-            None => Err(CommandError::interrupted(&name).into()),
+            None => {
+                let exit = signal.map_or(RunExit::Failed, RunExit::Interrupted);
+                Err(CommandError::interrupted(&name, Exit::Run(exit)).into())
+            }
             Some(HookedRun::Blocked { reason, is_denied }) => {
                 Ok(hooks::report_blocked(&name, &reason, is_denied, output))
             }
@@ -173,24 +185,33 @@ impl Run {
                 objection,
                 printed,
             }) => {
-                let exit = self.save_and_report(
-                    &artifacts,
-                    input.as_ref(),
-                    output_dir.as_deref(),
-                    context,
-                )?;
-                // Last: files and explanations are not lost with a full disk.
-                printed.context("cannot print all output of the program")?;
-                if is_interrupted {
-                    return Ok(Exit::Interrupted);
+                let not_saved = output_dir
+                    .map(|directory| write_output_files(&artifacts, &directory))
+                    .unwrap_or_default();
+                let losses = Losses {
+                    loses_files: !not_saved.is_empty() && loses_files(&artifacts),
+                    not_saved,
+                    cut_streams: if output.is_json() {
+                        report::cut_streams(&artifacts)
+                    } else {
+                        Vec::new()
+                    },
+                    input_error: input.as_ref().and_then(CallerInput::take_error),
+                    print_error: printed.err(),
+                    objection,
+                };
+                let exit = self.report(&artifacts, &losses, signal, context)?;
+                if signal.is_some() {
+                    return Ok(exit);
                 }
-                let exit = finish_compilations(runtime.executor(), exit, output)?;
-                Ok(match objection {
-                    Some(reason) => hooks::report_objection(&name, &reason, output),
-                    None => exit,
-                })
+                finish_compilations(runtime.executor(), exit, output)
             }
         }
+    }
+
+    /// Returns true if the command starts a program, whose exit code it then passes on.
+    pub(crate) fn starts_program(&self) -> bool {
+        !self.dry_run
     }
 
     /// Connects the program to the standard input of this command, unless an option is its source. A
@@ -338,40 +359,31 @@ impl Run {
         Ok(())
     }
 
-    /// Saves the output files, prints the result and returns the exit code. A run whose files
-    /// cannot be saved has failed.
-    fn save_and_report(
+    /// Prints the result and what is missing in it, and returns the exit code. That of a signal to this
+    /// command comes first, then that of a loss.
+    fn report(
         &self,
         artifacts: &ExecutionArtifacts,
-        input: Option<&CallerInput>,
-        output_dir: Option<&Path>,
+        losses: &Losses,
+        signal: Option<StopSignal>,
         context: &Context,
     ) -> anyhow::Result<Exit> {
         let output = context.output;
-        let not_saved = output_dir.map(|directory| write_output_files(artifacts, directory));
-        let not_saved = not_saved.unwrap_or_default();
+        let ended = RunExit::from_status(&artifacts.exit_status);
+        let exit = signal.map_or_else(|| losses.exit(ended), RunExit::Interrupted);
+        let remedies = self.remedies(context)?;
         if output.is_json() {
-            let remedies = self.remedies(context)?;
             let explanation = artifacts
                 .explanation
                 .words(|remedy| remedies.describe(remedy));
-            output.print_json(&report::to_json(artifacts, &explanation, &not_saved))?;
+            let document = report::to_json(artifacts, exit, &explanation, &losses.not_saved);
+            output.print_json(&document)?;
         } else {
-            self.print_result(artifacts, &self.remedies(context)?, output);
+            self.print_result(artifacts, &remedies, output);
         }
-        let is_cut = output.is_json() && report::report_cut_streams(artifacts, output);
-        let has_input_error = input.is_some_and(|input| input.report_error(output));
-        for error in &not_saved {
-            output.status(&format!("error: {error}"));
-        }
-        if !not_saved.is_empty() && loses_files(artifacts) {
-            output.status(&format!("help: {KEEP_HELP}"));
-        }
-        Ok(match Exit::from_status(&artifacts.exit_status) {
-            Exit::Success if !not_saved.is_empty() || is_cut || has_input_error => Exit::Failed,
-            // A failed run keeps its own exit code, which says more than what was lost.
-            exit => exit,
-        })
+        losses.print(&artifacts.skill, output);
+        report::print_replaced_exit(ended, exit, output);
+        Ok(Exit::Run(exit))
     }
 }
 

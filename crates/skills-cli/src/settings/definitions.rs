@@ -3,12 +3,13 @@
 
 use std::ops::RangeInclusive;
 use std::path::PathBuf;
+use std::time::Duration;
 
 use skills_runtime::discovery::ConfigRule;
 #[cfg(all(feature = "packages", unix))]
 use skills_runtime::packages::{InvalidPackage, ListedPackage};
 use skills_runtime::policy::HostPattern;
-use skills_runtime::{ResourceLimits, SandboxChoice, ScriptType};
+use skills_runtime::{ExecutionOptions, ResourceLimits, SandboxChoice, ScriptType};
 
 use super::Settings;
 use super::keys::{Origin, SettingValue};
@@ -18,6 +19,8 @@ use crate::words::join_words;
 
 /// Maximum of `--memory` and `--scratch` and of their settings, in MiB.
 pub(crate) const MAX_MIB: u64 = 2048;
+/// How long a program may go on by default after it was asked to end.
+pub(crate) const DEFAULT_GRACE: Duration = Duration::from_secs(2);
 /// The projects that the user trusts.
 pub(crate) const TRUSTED_PROJECTS: &str = "trusted-projects";
 /// The variable that switches the usage ledger on or off.
@@ -148,7 +151,7 @@ impl Setting {
 }
 
 /// All settings, in the order in which they are listed.
-pub(crate) static SETTINGS: [Setting; 26] = [
+pub(crate) static SETTINGS: [Setting; 27] = [
     Setting::new(
         "workspace",
         "directory that programs work on",
@@ -166,6 +169,20 @@ pub(crate) static SETTINGS: [Setting; 26] = [
     .in_project(InProject::Restricts(|settings, value| {
         let default = ResourceLimits::default().wall_time.as_millis();
         let limit = settings.timeout_ms.map_or(default, u128::from);
+        matches!(value, SettingValue::Number(seconds) if u128::from(seconds * 1_000) <= limit)
+    })),
+    Setting::new(
+        "grace-seconds",
+        "how long a program may go on after a signal or its deadline asked it to end, at most {max}",
+        Kind::Number(
+            0..=ExecutionOptions::MAX_GRACE.as_secs(),
+            "seconds",
+            |settings, seconds| settings.grace_ms = Some(seconds * 1_000),
+        ),
+    )
+    .option("--grace")
+    .in_project(InProject::Restricts(|settings, value| {
+        let limit = settings.grace_ms.map_or(DEFAULT_GRACE.as_millis(), u128::from);
         matches!(value, SettingValue::Number(seconds) if u128::from(seconds * 1_000) <= limit)
     })),
     Setting::new(

@@ -471,7 +471,7 @@ fn a_skill_with_an_unparsed_restriction_does_not_run() {
     let root = path(&fixture.path().join("skills"));
     let done = fixture.run("", &["run", "odd", "--root", &root]);
     assert_snapshot!(done.page(), @"
-    exit 3
+    exit 125
     -- stderr
     error: PLACE/skills/odd/SKILL.md:4: cannot run skill `odd`: invalid `hooks`
     ");

@@ -112,7 +112,7 @@ fn a_run_that_ends_while_it_compiles_finishes_it_for_the_next_run() {
         } else {
             skills(&["run", "long", "--timeout", "1"])
         };
-        assert_eq!(first.code, 4, "{}", first.page());
+        assert_eq!(first.code, 124, "{}", first.page());
         assert!(
             first
                 .page()

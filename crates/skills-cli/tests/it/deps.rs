@@ -344,7 +344,7 @@ fn an_index_that_cannot_be_reached_is_an_error_with_a_way_out() {
         .unwrap();
     command.env("PIP_INDEX_URL", format!("http://{unused}/simple"));
     let (code, text) = text_of(&command.output().unwrap());
-    assert_eq!(code, 1, "{text}");
+    assert_eq!(code, 125, "{text}");
     assert!(
         text.contains("cannot plan packages: the index cannot be reached"),
         "{text}"

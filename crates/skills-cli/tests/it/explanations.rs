@@ -901,7 +901,7 @@ fn output_files_beyond_the_limits_are_errors() {
     ] {
         let fixture = skill("many.py", text);
         let done = run(&fixture, &["--output", "out"]);
-        assert_eq!(done.code, 1, "{}", done.stderr);
+        assert_eq!(done.code, 125, "{}", done.stderr);
         assert!(done.stderr.contains(error), "{}", done.stderr);
         let help =
             "help: let the program write into a directory that stays, with `--workspace DIR`";

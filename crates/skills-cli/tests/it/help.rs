@@ -70,14 +70,16 @@ fn completions_include_subcommands_and_options() {
 }
 
 #[test]
-fn invalid_usage_is_exit_code_two() {
-    for arguments in [
-        ["list", "--nonsense"].as_slice(),
-        &["run"],
-        &["run", "x", "--timeout", "0"],
-        &["run", "x", "--allow", "network"],
-        &[],
+fn invalid_usage_has_a_code_of_its_own() {
+    for (arguments, code) in [
+        (["list", "--nonsense"].as_slice(), 2),
+        (&["call"], 2),
+        (&[], 2),
+        // 2 can be that of a program.
+        (&["run"], 125),
+        (&["run", "x", "--timeout", "0"], 125),
+        (&["run", "x", "--allow", "network"], 125),
     ] {
-        assert_eq!(skills(arguments).code, 2, "{arguments:?}");
+        assert_eq!(skills(arguments).code, code, "{arguments:?}");
     }
 }

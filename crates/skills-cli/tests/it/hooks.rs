@@ -86,7 +86,7 @@ fn a_signal_during_a_hook_interrupts_the_run() {
     let killed = std::process::Command::new("/bin/kill").args(kill).status();
     assert!(killed.unwrap().success());
     let output = child.wait_with_output().unwrap();
-    assert_eq!(output.status.code(), Some(130));
+    assert_eq!(output.status.code(), Some(143));
     let document: Value = serde_json::from_slice(&output.stdout).unwrap();
     assert!(document["error"].is_object(), "{document}");
 }
@@ -109,7 +109,7 @@ fn hooks_run_after_their_approval_only() {
     said secret
     ");
     assert_snapshot!(say("hello", &["--hooks"]), @"
-    exit 3
+    exit 125
     -- stderr
     error: a hook of `guard` blocked the run: cannot run the hook: permission denied: run hook `PreToolUse scripts/check.sh` (requested by its hooks): no rule allows it and no approver is available
     help: approve its hooks with `skills trust guard --hooks --root skills`
@@ -141,16 +141,17 @@ fn hooks_run_after_their_approval_only() {
     said hello
     ");
     assert_snapshot!(say("secret", &["--hooks"]), @"
-    exit 3
+    exit 125
     -- stderr
     error: a hook of `guard` blocked the run: no secrets
     ");
     assert_snapshot!(say("odd", &["--hooks"]), @"
-    exit 1
+    exit 125
     -- stdout
     said odd
     -- stderr
     error: a hook of `guard` objects to the result: odd output
+    error: exit code 125 is from `skills`; the program ended with 0
     ");
     // An approval is for one content of the skill.
     fixture.file("skills/guard/scripts/check.sh", "exit 0\n");

@@ -246,7 +246,7 @@ fn an_unknown_skill_suggests_similar_names() {
     help: did you mean one of tax_calculator, gcd-calculator?
     ");
     assert_snapshot!(examples(&["run", "wether"]).page(), @"
-    exit 1
+    exit 127
     -- stderr
     error: skill `wether` not found
     help: did you mean `weather`?

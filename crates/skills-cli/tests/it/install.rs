@@ -169,7 +169,7 @@ fn a_changed_skill_is_not_used_and_the_lock_file_restores_it() {
     let listed = succeed(&fixture, &["--trust-project", "list"]);
     assert_eq!(listed.stdout, "notes  About notes.\n");
     let ran = run(&fixture, &["--trust-project", "run", "pdf"]);
-    assert_eq!(ran.code, 1, "{}", ran.stderr);
+    assert_eq!(ran.code, 125, "{}", ran.stderr);
     let frozen = run(&fixture, &["--frozen", "--trust-project", "list"]);
     assert_eq!(frozen.code, 3);
     assert_snapshot!(frozen.stderr, @"

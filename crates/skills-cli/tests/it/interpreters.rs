@@ -153,7 +153,7 @@ fn trusted_path_directories_provide_other_interpreters() {
         &format!("tools::{projects}:{world_writable}"),
         &[],
     );
-    assert_eq!(code, 3, "{message}");
+    assert_eq!(code, 127, "{message}");
     assert!(message.contains("interpreter is unavailable"), "{message}");
     if *name == "ruby" {
         let found = run_in(&project, &format!("relative:/nowhere:{ours}"), &[]);
@@ -192,14 +192,14 @@ fn programs_of_trusted_path_directories_are_found() {
 #[test]
 fn an_interpreter_of_an_unknown_type_is_invalid_usage() {
     assert_snapshot!(examples(&["run", "weather", "--interpreter", "pyhton3=/usr/bin/python3"]).page(), @"
-    exit 2
+    exit 125
     -- stderr
     error: invalid value 'pyhton3=/usr/bin/python3' for '--interpreter <[SKILL:]KIND=PATH>': unknown script type `pyhton3`; did you mean `python`?
 
     For more information, try '--help'.
     ");
     assert_snapshot!(examples(&["run", "weather", "--interpreter", "python", "--json"]).page(), @r#"
-    exit 2
+    exit 125
     -- stdout
     {
       "error": {
@@ -207,6 +207,11 @@ fn an_interpreter_of_an_unknown_type_is_invalid_usage() {
         "message": "invalid value 'python' for '--interpreter <[SKILL:]KIND=PATH>': expected KIND=PATH or SKILL:KIND=PATH",
         "candidates": [],
         "hint": null
+      },
+      "exit": {
+        "code": 125,
+        "from": "skills",
+        "reason": "failed"
       }
     }
     "#);
@@ -231,7 +236,7 @@ fn an_interpreter_of_the_settings_that_does_not_exist_is_named() {
     changed PLACE/home/.config/skills/config.toml
     ");
     assert_snapshot!(fixture.run("", &["run", "one", "--root", "skills"]).page(), @"
-    exit 3
+    exit 127
     -- stderr
     error: cannot run in a sandbox: interpreter is unavailable: no program at `/gone/python3`
     help: the setting `interpreters.python` names this path; `skills config show` says in which file, and `skills config set interpreters.python PATH` sets another one for the user
@@ -250,7 +255,7 @@ fn the_hint_about_containers_is_for_users() {
         .file("skills/one/scripts/main.sh", "echo 1\n");
     let run = ["run", "one", "--root", "skills", "--sandbox", "container"];
     assert_snapshot!(fixture.run("", &run).page(), @"
-    exit 3
+    exit 125
     -- stderr
     error: cannot run in a sandbox: the container backend is unavailable: no engine and image are configured
     help: set `container-image` to the image of the containers, or select another sandbox

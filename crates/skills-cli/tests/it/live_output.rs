@@ -1,10 +1,12 @@
 //! Output of programs while they run, and programs that are asked to end.
 
 use std::io::{BufRead, BufReader, Read, Write};
-use std::process::{Child, Stdio};
+use std::process::{Child, ChildStdout, Stdio};
 
-use skills_test_support::{SkillTree, skip_without_sandbox};
+use nix::sys::signal::Signal;
+use skills_test_support::{SkillTree, skip_part, skip_without_sandbox};
 
+use crate::signals::is_ignored;
 use crate::skills::command;
 
 /// Starts a skill with one script, with pipes for all streams.
@@ -197,4 +199,124 @@ fn all_processes_of_an_interrupted_run_can_clean_up() {
     lines.sort_unstable();
     assert_eq!(lines, ["child cleaned", "program cleaned"]);
     child.wait().unwrap();
+}
+
+/// Starts a skill whose program has printed a first line.
+fn start_ready(
+    tree: &SkillTree,
+    script: &str,
+    options: &[&str],
+) -> (Child, BufReader<ChildStdout>) {
+    let mut child = start_with(tree, script, options);
+    let mut stdout = BufReader::new(child.stdout.take().unwrap());
+    let mut line = String::new();
+    stdout.read_line(&mut line).unwrap();
+    assert_eq!(line, "ready\n", "{}", text(child.stderr.take().unwrap()));
+    (child, stdout)
+}
+
+fn send(child: &Child, signal: Signal) {
+    let pid = i32::try_from(child.id()).unwrap();
+    nix::sys::signal::kill(nix::unistd::Pid::from_raw(pid), signal).unwrap();
+}
+
+/// The program gets the signal of the command. That it exits with success, or with the code of a
+/// deadline, changes neither the code nor the line of the command.
+#[test]
+fn a_program_gets_the_signal_of_the_command() {
+    if skip_without_sandbox() {
+        return;
+    }
+    for (signal, code) in [
+        (Signal::SIGINT, 130),
+        (Signal::SIGTERM, 143),
+        (Signal::SIGHUP, 129),
+    ] {
+        if is_ignored(signal as u32) {
+            skip_part(signal, "the process that started the tests ignores it");
+            continue;
+        }
+        for of_program in [0, 124] {
+            let tree = SkillTree::new("skills/");
+            let script = format!(
+                "import signal, sys, time\n\
+                 def clean(number, _):\n    \
+                     print(signal.Signals(number).name, flush=True)\n    \
+                     sys.exit({of_program})\n\
+                 for number in signal.SIGHUP, signal.SIGINT, signal.SIGTERM:\n    \
+                     signal.signal(number, clean)\n\
+                 print('ready', flush=True)\n\
+                 while True: time.sleep(0.01)\n"
+            );
+            let (mut child, stdout) = start_ready(&tree, &script, &["--grace", "30"]);
+            send(&child, signal);
+            assert_eq!(text(stdout), format!("{signal}\n"));
+            let errors = text(child.stderr.take().unwrap());
+            assert!(
+                errors.contains("error: `one` was interrupted\n"),
+                "{errors}"
+            );
+            assert_eq!(child.wait().unwrap().code(), Some(code), "{errors}");
+        }
+    }
+}
+
+/// A program that ignores the first signal, which starts processes and prints meanwhile.
+const UNWILLING: &str = "import os, signal, sys, time\n\
+    for number in signal.SIGHUP, signal.SIGINT, signal.SIGTERM:\n    \
+        signal.signal(number, signal.SIG_IGN)\n\
+    print('ready', flush=True)\n\
+    while True:\n    \
+        try:\n        \
+            if os.fork() == 0: os._exit(0)\n        \
+            os.wait()\n    \
+        except OSError: pass\n    \
+        print('more')\n";
+
+#[test]
+fn a_second_signal_ends_a_program_at_once() {
+    if skip_without_sandbox() {
+        return;
+    }
+    let tree = SkillTree::new("skills/");
+    let options = ["--allow", "spawn", "--grace", "60", "--timeout", "600"];
+    let (mut child, stdout) = start_ready(&tree, UNWILLING, &options);
+    let reader = std::thread::spawn(move || text(stdout));
+    let started = std::time::Instant::now();
+    send(&child, Signal::SIGTERM);
+    // Equal signals that are pending become one.
+    std::thread::sleep(std::time::Duration::from_millis(300));
+    assert!(child.try_wait().unwrap().is_none());
+    send(&child, Signal::SIGTERM);
+    let errors = text(child.stderr.take().unwrap());
+    assert_eq!(child.wait().unwrap().code(), Some(143), "{errors}");
+    assert!(started.elapsed() < std::time::Duration::from_secs(20));
+    assert!(
+        errors.contains("error: `one` was interrupted\n"),
+        "{errors}"
+    );
+    reader.join().unwrap();
+}
+
+#[test]
+fn a_program_that_ignores_signals_is_killed_after_the_grace() {
+    if skip_without_sandbox() {
+        return;
+    }
+    for options in [
+        &["--allow", "spawn", "--grace", "0.3"][..],
+        &["--allow", "spawn", "--grace", "0"],
+        // The default.
+        &["--allow", "spawn"],
+    ] {
+        let tree = SkillTree::new("skills/");
+        let options = [options, &["--timeout", "600"]].concat();
+        let (mut child, stdout) = start_ready(&tree, UNWILLING, &options);
+        let reader = std::thread::spawn(move || text(stdout));
+        let started = std::time::Instant::now();
+        send(&child, Signal::SIGTERM);
+        assert_eq!(child.wait().unwrap().code(), Some(143));
+        assert!(started.elapsed() < std::time::Duration::from_secs(20));
+        reader.join().unwrap();
+    }
 }

@@ -18,7 +18,7 @@ fn a_skipped_skill_refers_to_explain() {
     let fixture = fixture();
     fixture.file("skills/bad/SKILL.md", "no frontmatter");
     assert_snapshot!(fixture.run("", &["run", "bad", "--root", "skills"]).page(), @"
-    exit 1
+    exit 127
     -- stderr
     error: skill `bad` not found: skipped PLACE/skills/bad/SKILL.md: line 1: missing frontmatter: the first line must be `---`
     help: run `skills show --why bad --root skills` to see why
@@ -73,7 +73,7 @@ fn an_inactive_skill_refers_to_explain() {
 fn a_path_outside_of_all_roots_is_reported_with_its_root() {
     let fixture = fixture();
     assert_snapshot!(fixture.run("", &["run", "./elsewhere/other", "--root", "skills"]).page(), @"
-    exit 1
+    exit 127
     -- stderr
     error: skill `PLACE/elsewhere/other` not found: not below any root
     help: search its parent directory with `--root PLACE/elsewhere`; `skills list --roots --root skills` lists the roots in use
@@ -100,7 +100,7 @@ fn a_path_outside_of_all_roots_is_reported_with_its_root() {
 fn a_path_that_is_not_a_skill_is_reported_with_its_cause() {
     let fixture = fixture();
     assert_snapshot!(fixture.run("", &["run", "./elsewhere", "--root", "skills"]).page(), @"
-    exit 1
+    exit 127
     -- stderr
     error: skill `PLACE/elsewhere` not found: no `SKILL.md` in the directory
     help: pass the name or the directory of a skill; `skills list --root skills` shows all

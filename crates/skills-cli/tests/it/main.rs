@@ -73,6 +73,7 @@ mod program_options;
 mod readme;
 mod reference;
 mod run;
+mod run_exit;
 mod settings;
 #[cfg(target_os = "linux")]
 mod signals;

@@ -141,14 +141,14 @@ fn policy_check_shows_grants_and_reasons() {
 fn invalid_permissions_and_names_are_invalid_usage() {
     let fixture = Fixture::new("", "echo hi\n");
     assert_snapshot!(fixture.page(&["run", "one", "--allow", "network"]), @"
-    exit 2
+    exit 125
     -- stderr
     error: invalid value 'network' for '--allow <PERMISSION>': `allow network` needs a host: use `network:api.example.com`, or `network:*` for all
 
     For more information, try '--help'.
     ");
     assert_snapshot!(fixture.page(&["run", "one", "--allow", "exec"]), @"
-    exit 2
+    exit 125
     -- stderr
     error: invalid value 'exec' for '--allow <PERMISSION>': invalid permission `exec`: expected `read`, `write`, `spawn`, `network`, `env` or `packages`, optionally followed by `:VALUE`
 
@@ -184,16 +184,16 @@ fn invalid_permissions_and_names_are_invalid_usage() {
         );
     }
     assert_snapshot!(fixture.page(&["run", "one", "--env", "NOT_SET_HERE"]), @"
-    exit 2
+    exit 125
     -- stderr
     error: cannot pass `NOT_SET_HERE`: not set in the environment
     ");
     assert_snapshot!(fixture.page(&["run", "one", "--write", "/no/such/fixture"]), @"
-    exit 2
+    exit 125
     -- stderr
     error: cannot resolve `/no/such/fixture`: No such file or directory (os error 2)
     ");
-    assert_eq!(fixture.call(&["run", "one", "--yes", "--deny"]).code, 2);
+    assert_eq!(fixture.call(&["run", "one", "--yes", "--deny"]).code, 125);
     assert_eq!(fixture.call(&["policy", "check", "absent"]).code, 1);
 }
 
@@ -204,12 +204,12 @@ fn yes_and_deny_answer_without_a_terminal() {
         return;
     }
     let fixture = Fixture::new("allowed-tools: Bash\n", "x=$(echo spawned); echo $x\n");
-    assert_eq!(fixture.call(&["run", "one"]).code, 3);
+    assert_eq!(fixture.call(&["run", "one"]).code, 125);
     assert_eq!(fixture.call(&["run", "one", "--yes"]).stdout, "spawned\n");
-    assert_eq!(fixture.call(&["run", "one", "--deny"]).code, 3);
+    assert_eq!(fixture.call(&["run", "one", "--deny"]).code, 125);
     assert_eq!(
         fixture.call(&["run", "one"]).code,
-        3,
+        125,
         "`--yes` covers only one run"
     );
 }
@@ -251,7 +251,7 @@ fn an_approval_is_valid_until_the_content_changes() {
         "---\nname: one\ndescription: d\nallowed-tools: Bash(expr:*), Bash(rm:*)\n---\n",
     )
     .unwrap();
-    assert_eq!(fixture.call(&["run", "one"]).code, 3);
+    assert_eq!(fixture.call(&["run", "one"]).code, 125);
     assert_snapshot!(fixture.page(&["policy", "check", "one"]), @"
     exit 3
     -- stdout
@@ -273,7 +273,7 @@ fn an_approval_is_valid_until_the_content_changes() {
     -- stderr
     revoked all approvals of `one`
     ");
-    assert_eq!(fixture.call(&["run", "one"]).code, 3);
+    assert_eq!(fixture.call(&["run", "one"]).code, 125);
     assert_eq!(fixture.call(&["trust", "one", "--revoke"]).code, 1);
 }
 
@@ -310,9 +310,9 @@ fn every_run_is_recorded_and_edits_are_detected() {
         fixture
             .call(&["run", "one", "--env", "API_KEY=hunter2hunter2"])
             .code,
-        3
+        125
     );
-    assert_eq!(fixture.call(&["run", "absent"]).code, 1);
+    assert_eq!(fixture.call(&["run", "absent"]).code, 127);
     let tail = fixture.call(&["audit", "tail"]).stdout;
     let rows: Vec<String> = tail
         .lines()
@@ -371,7 +371,7 @@ fn nothing_runs_without_a_state_directory() {
     fs::remove_dir(fixture.path("state")).unwrap();
     fs::write(fixture.path("state"), "a file").unwrap();
     let done = fixture.call(&["run", "one"]);
-    assert_eq!(done.code, 1, "{}", done.page());
+    assert_eq!(done.code, 125, "{}", done.page());
     assert!(
         done.stderr.contains("set `XDG_STATE_HOME`") && done.stdout.is_empty(),
         "{}",
@@ -407,7 +407,7 @@ fn input_files_are_copied_in_and_output_files_saved() {
     let again = fixture.call(&["run", "one", "--file", &input, "--output", &output]);
     assert_eq!(
         again.code,
-        1,
+        125,
         "existing files are not replaced: {}",
         again.page()
     );
@@ -442,7 +442,7 @@ fn secrets_of_an_env_file_are_given_only_to_skills_that_declare_them() {
         "{}",
         asked.stderr
     );
-    assert_eq!(fixture.call(&["run", "one", "--env-file", &env]).code, 3);
+    assert_eq!(fixture.call(&["run", "one", "--env-file", &env]).code, 125);
     assert_eq!(
         fixture
             .call(&["run", "one", "--env-file", &env, "--allow", "env:API_KEY"])
@@ -461,7 +461,7 @@ fn secrets_of_an_env_file_are_given_only_to_skills_that_declare_them() {
                 "--yes"
             ])
             .code,
-        3
+        125
     );
 }
 
@@ -517,22 +517,22 @@ fn the_user_is_asked_at_the_terminal() {
     let answer = |fixture: &Fixture, answer: &str| answer_to(fixture, &["run", "one"], answer);
     let fixture = Fixture::new("allowed-tools: Bash\n", "x=$(echo spawned); echo $x\n");
     let (code, _, shown) = answer(&fixture, "n");
-    assert_eq!(code, 3);
+    assert_eq!(code, 125);
     assert!(
         shown.contains("Allow skill `one` to run scripts/main.sh?")
             && shown.contains("wants to spawn any program (requested by `Bash`)"),
         "{shown}"
     );
-    assert_eq!(answer(&fixture, "").0, 3);
+    assert_eq!(answer(&fixture, "").0, 125);
     let (code, stdout, _) = answer(&fixture, "o");
     assert_eq!((code, stdout.as_str()), (0, "spawned\n"));
-    assert_eq!(fixture.call(&["run", "one"]).code, 3);
+    assert_eq!(fixture.call(&["run", "one"]).code, 125);
     assert_eq!(answer(&fixture, "a").0, 0);
     assert_eq!(fixture.call(&["run", "one"]).code, 0);
     // `trust` asks for a permanent approval: `o`, which means once elsewhere, means no here.
     let fixture = Fixture::new("allowed-tools: Bash\n", "x=$(echo spawned); echo $x\n");
     assert_eq!(answer_to(&fixture, &["trust", "one"], "o").0, 3);
-    assert_eq!(fixture.call(&["run", "one"]).code, 3);
+    assert_eq!(fixture.call(&["run", "one"]).code, 125);
     let (code, _, shown) = answer_to(&fixture, &["trust", "one"], "y");
     assert!(
         code == 0 && shown.contains("Approve this content permanently?"),
@@ -578,7 +578,7 @@ fn no_program_can_write_policy_approvals_or_audit_log() {
         fixture
             .call(&["run", "one", "--workspace", &state, "--yes"])
             .code,
-        3
+        125
     );
 }
 
@@ -758,7 +758,7 @@ fn strict_mode_runs_approved_skills() {
     let fixture = Fixture::new("allowed-tools: Bash\n", "x=$(echo spawned); echo $x\n");
     fixture.configure("policy.toml", "mode = \"strict\"\n");
     let call = |arguments: &[&str]| fixture.command(arguments).status().unwrap().code();
-    assert_eq!(call(&["run", "one", "--yes"]), Some(3));
+    assert_eq!(call(&["run", "one", "--yes"]), Some(125));
     assert_eq!(call(&["trust", "one", "--yes"]), Some(0));
     assert_eq!(call(&["run", "one"]), Some(0));
 }

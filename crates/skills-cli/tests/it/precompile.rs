@@ -125,10 +125,10 @@ fn deterministic_runs_are_identical_and_scripts_are_rejected() {
         output.to_str().unwrap(),
     ];
     allow_duplicates! {
-    for more in [&[][..], &["--dry-run"]] {
-        assert_snapshot!(skills(&[&script, more, &EXAMPLES].concat()).page(), @"
-        exit 2
-        -- stderr
+    for (more, code) in [(&[][..], 125), (&["--dry-run"], 2)] {
+        let done = skills(&[&script, more, &EXAMPLES].concat());
+        assert_eq!(done.code, code, "{more:?}");
+        assert_snapshot!(done.stderr, @"
         error: cannot run a script with `--deterministic`: only WebAssembly supports it
         ");
         assert!(!output.exists(), "no output directory is created for a rejected run");
@@ -149,11 +149,10 @@ fn source_that_was_not_built_is_reported() {
     std::fs::write(skill.join("guest/main.c"), "int main(void) {}\n").unwrap();
     let root = fixture.path().display().to_string();
     allow_duplicates! {
-    for more in [&[][..], &["--dry-run"]] {
+    for (more, code) in [(&[][..], 127), (&["--dry-run"], 1)] {
         let done = skills(&[&["run", "one", "--root", &root], more].concat());
-        assert_snapshot!(done.page().replace(skill.to_str().unwrap(), "SKILL"), @"
-        exit 1
-        -- stderr
+        assert_eq!(done.code, code, "{more:?}");
+        assert_snapshot!(done.stderr.replace(skill.to_str().unwrap(), "SKILL"), @"
         error: cannot run skill `one`: no `.wasm` in its directory or `wasm/`, and no script in `scripts/`
         help: build its source in `guest` with `skills build SKILL`
         ");

@@ -165,7 +165,7 @@ fn no_option_is_suggested_if_the_policy_refuses_missing_requirements() {
         );
     let [run, call] = both(&fixture, &["--ignore-requirements"]);
     assert_snapshot!(run, @"
-    exit 1
+    exit 125
     -- stderr
     error: skill `one` has missing requirements: program `no-such-program`
     help: the policy refuses missing requirements; install programs in /usr/bin or /usr/local/bin, and pass variables with `--env NAME=VALUE` or `--env-file FILE`

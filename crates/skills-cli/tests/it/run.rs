@@ -80,13 +80,13 @@ fn input_comes_from_the_argument_a_file_or_standard_input() {
 #[test]
 fn invalid_json_input_is_invalid_usage() {
     assert_snapshot!(examples(&[&TAX[..], &["--input", "{nope"]].concat()).page(), @"
-    exit 2
+    exit 125
     -- stderr
     error: cannot parse --input as JSON: key must be a string at line 1 column 2
     help: pass text with `--stdin -` or a file with `--stdin FILE`
     ");
     assert_snapshot!(examples(&[&TAX[..], &["--input", "@/nowhere/x.json", "--json"]].concat()).page(), @r#"
-    exit 2
+    exit 125
     -- stdout
     {
       "error": {
@@ -94,6 +94,11 @@ fn invalid_json_input_is_invalid_usage() {
         "message": "cannot open the input file `/nowhere/x.json`: No such file or directory (os error 2)",
         "candidates": [],
         "hint": null
+      },
+      "exit": {
+        "code": 125,
+        "from": "skills",
+        "reason": "failed"
       }
     }
     "#);
@@ -126,19 +131,19 @@ fn a_broken_script_is_a_result() {
 #[test]
 fn scripts_are_suggested_and_never_guessed() {
     assert_snapshot!(examples(&["run", "tax_calculator"]).page(), @"
-    exit 1
+    exit 125
     -- stderr
     error: cannot select a program of skill `tax_calculator`: it has several scripts
     help: select one with `--script NAME`, or with `action` in the input: broken.py, calculate_duty.py
     ");
     assert_snapshot!(examples(&["run", "tax_calculator", "--script", "calculate"]).page(), @"
-    exit 1
+    exit 127
     -- stderr
     error: skill `tax_calculator` has no script `calculate`
     help: available: broken.py, calculate_duty.py
     ");
     assert_snapshot!(examples(&["run", "tax_calculator", "--script", "../../../etc/passwd"]).page(), @"
-    exit 1
+    exit 127
     -- stderr
     error: skill `tax_calculator` has no script `../../../etc/passwd`
     help: available: broken.py, calculate_duty.py
@@ -146,7 +151,7 @@ fn scripts_are_suggested_and_never_guessed() {
 }
 
 #[test]
-fn a_denied_run_is_exit_code_three() {
+fn a_denied_run_is_exit_code_125() {
     let denied = script(
         "allowed-tools: Bash(git:*), Write\n",
         "main.sh",
@@ -154,7 +159,7 @@ fn a_denied_run_is_exit_code_three() {
         &[],
     );
     assert_snapshot!(denied.page(), @"
-    exit 3
+    exit 125
     -- stderr
     error: cannot run `one`: permission denied: spawn `git` (requested by `Bash(git:*)`): no rule allows it and no approver is available
     help: allow it for this run with `--allow spawn:git`
@@ -167,7 +172,7 @@ fn a_denied_run_is_exit_code_three() {
         "echo hi\n",
         &["--json"],
     );
-    assert_eq!(document.code, 3);
+    assert_eq!(document.code, 125);
     assert_eq!(
         document.json()["status"]["denial"]["decisions"][0]["permission"],
         json!({"host": "*"})
@@ -228,7 +233,7 @@ fn a_workspace_is_writable_if_requested_and_allowed() {
     );
     assert_eq!(
         script("", "main.py", "pass", &["--workspace", "/nowhere"]).code,
-        2
+        125
     );
 }
 
@@ -255,7 +260,7 @@ fn a_script_works_in_the_workspace() {
     // The directory of the skill is the working directory only on request.
     assert_eq!(run(&["--cwd", "skill"]).code, 1);
     let without = script("", "main.py", text, &["--cwd", "workspace"]);
-    assert_eq!(without.code, 2);
+    assert_eq!(without.code, 125);
 }
 
 /// What rules add to a request is restricted like what the request names.
@@ -323,7 +328,7 @@ fn a_refused_program_names_the_option_that_allows_it() {
 
 #[cfg(target_os = "linux")]
 #[test]
-fn a_timeout_is_exit_code_four_and_keeps_the_output() {
+fn a_timeout_is_exit_code_124_and_keeps_the_output() {
     if skills_test_support::skip_without_sandbox() {
         return;
     }
@@ -335,7 +340,7 @@ fn a_timeout_is_exit_code_four_and_keeps_the_output() {
         &["--timeout", "4"],
     );
     assert_snapshot!(done.page(), @"
-    exit 4
+    exit 124
     -- stdout
     begun
     -- stderr
@@ -363,7 +368,7 @@ fn exceeding_the_output_limit_is_reported() {
     let document = done.json();
     assert_eq!(
         (done.code, &document["status"]["termination"]["kind"]),
-        (1, &json!("output-limit"))
+        (125, &json!("output-limit"))
     );
     let text = document["stdout"]["text"].as_str().unwrap();
     let (head, rest) = text.split_once("\n[... ").unwrap();
@@ -442,7 +447,7 @@ fn an_invalid_module_fails_with_a_reason() {
     .unwrap();
     std::fs::write(skill.join("skill.wasm"), "(module)").unwrap();
     assert_snapshot!(skills(&["run", "one", "--root", &directory.path().display().to_string()]).page(), @"
-    exit 1
+    exit 126
     -- stderr
     error: cannot load the program: text, not WebAssembly
     ");
@@ -489,7 +494,7 @@ fn patterns_of_a_skill_do_not_lift_protection() {
         ] {
             let denied = run(wide);
             assert_eq!(
-                denied.code, 3,
+                denied.code, 125,
                 "{name} {wide:?}: {} {}",
                 denied.stdout, denied.stderr
             );
@@ -770,7 +775,7 @@ fn output_files_with_protected_names_are_not_saved() {
         text,
         &["--output", &out.path().display().to_string()],
     );
-    assert_eq!(done.code, 1, "{}", done.stderr);
+    assert_eq!(done.code, 125, "{}", done.stderr);
     assert_eq!(
         done.stderr.matches("cannot save `").count(),
         9,
@@ -835,11 +840,12 @@ fn a_json_document_that_is_cut_is_a_failure() {
         return;
     }
     let done = script("", "main.py", "print('x' * (9 << 20))\n", &["--json"]);
-    assert_eq!(done.code, 1);
+    assert_eq!(done.code, 125);
     assert_eq!(done.json()["stdout"]["truncated"], true);
     assert_snapshot!(done.stderr, @"
     error: standard output is cut in the JSON document: 8388608 of 9437185 bytes
     help: run without `--json` to get all bytes, or raise `output-kib` in the policy
+    error: exit code 125 is from `skills`; the program ended with 0
     ");
     let whole = script("", "main.py", "print('x' * (2 << 20))\n", &["--json"]);
     assert_eq!((whole.code, whole.stderr.as_str()), (0, ""));

@@ -105,8 +105,8 @@ fn a_signal_ends_the_command_and_all_its_processes() {
     if !Path::new("/bin/kill").exists() {
         return skip("no /bin/kill (package procps or util-linux)");
     }
-    for (signal, number) in [("-INT", 2), ("-TERM", 15), ("-HUP", 1)] {
-        if is_ignored(number) {
+    for (signal, number) in [("-INT", 2_u8), ("-TERM", 15), ("-HUP", 1)] {
+        if is_ignored(number.into()) {
             skip_part(
                 signal,
                 "the process that started the tests ignores this signal",
@@ -115,7 +115,8 @@ fn a_signal_ends_the_command_and_all_its_processes() {
         }
         let mut beating = Beating::start();
         beating.send(signal);
-        assert_eq!(beating.child.wait().unwrap().code(), Some(130), "{signal}");
+        let code = beating.child.wait().unwrap().code();
+        assert_eq!(code, Some(128 + i32::from(number)), "{signal}");
         let last = beating.heart();
         std::thread::sleep(Duration::from_millis(300));
         assert_eq!(beating.heart(), last, "the daemon outlived {signal}");
@@ -154,6 +155,8 @@ fn an_interrupted_run_reports_its_output() {
     let value: serde_json::Value = serde_json::from_slice(&json.stdout).unwrap();
     assert_eq!(value["stdout"]["text"], "started\n");
     assert_eq!(value["status"]["termination"]["kind"], "cancelled");
+    let exit = serde_json::json!({"code": 130, "from": "skills", "reason": "interrupted"});
+    assert_eq!(value["exit"], exit);
 }
 
 /// The start of a run is recorded before its program starts, so that a killed command leaves it.

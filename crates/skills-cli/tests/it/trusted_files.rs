@@ -73,7 +73,7 @@ fn a_policy_that_a_link_leads_to_is_checked_with_its_directories() {
     let policy = host.path("config/skills/policy.toml");
     symlink(host.path("shared/policy.toml"), &policy).unwrap();
     insta::assert_snapshot!(host.page(&["run", "one"]), @"
-    exit 2
+    exit 125
     -- stderr
     error: cannot use `HOST/config/skills/policy.toml`: `HOST/shared` is writable by every user (mode 0777)
     help: run `chmod o-w HOST/shared`

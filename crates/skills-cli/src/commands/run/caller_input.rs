@@ -5,8 +5,6 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use skills_runtime::InputStream;
 
-use crate::output::Output;
-
 /// Standard input of this command.
 #[derive(Clone, Default)]
 pub(super) struct CallerInput {
@@ -23,17 +21,9 @@ impl CallerInput {
         }
     }
 
-    /// Reports that standard input could not be read to its end. Returns true in that case: the
-    /// program took a part for the whole.
-    pub(super) fn report_error(&self, output: Output) -> bool {
-        let error = self.take_error();
-        if let Some(error) = &error {
-            output.status(&format!("error: cannot read standard input: {error}"));
-        }
-        error.is_some()
-    }
-
-    fn take_error(&self) -> Option<io::Error> {
+    /// Returns why standard input could not be read to its end, once: the program took a part for
+    /// the whole.
+    pub(super) fn take_error(&self) -> Option<io::Error> {
         let mut error = self.error.lock().unwrap_or_else(PoisonError::into_inner);
         error.take()
     }

@@ -11,6 +11,7 @@ use skills_runtime::{
 use super::live_output::LiveOutput;
 use crate::exit::Exit;
 use crate::output::Output;
+use crate::run_exit::RunExit;
 use crate::shell::shell_word;
 
 /// The tool that hooks see: the one with which agents run commands.
@@ -138,14 +139,6 @@ async fn run_program(
     run.outcome().await
 }
 
-/// Prints that a hook objects to the result of the run.
-pub(super) fn report_objection(name: &str, reason: &str, output: Output) -> Exit {
-    output.status(&format!(
-        "error: a hook of `{name}` objects to the result: {reason}"
-    ));
-    Exit::Failed
-}
-
 /// Prints that a hook blocked the run.
 pub(super) fn report_blocked(name: &str, reason: &str, is_denied: bool, output: Output) -> Exit {
     output.status(&format!(
@@ -158,7 +151,7 @@ pub(super) fn report_blocked(name: &str, reason: &str, is_denied: bool, output: 
             "help: approve its hooks with `skills trust {name} --hooks`"
         ));
     }
-    Exit::Denied
+    Exit::Run(RunExit::Denied)
 }
 
 /// Returns why a hook objects. Nothing here can ask the user for a hook, so a hook that wants it

@@ -1,5 +1,7 @@
 //! Prints the result of a run as text or JSON.
 
+use std::io;
+
 use serde_json::{Value, json};
 use skills_runtime::{
     CapturedOutput, ExecutionArtifacts, ExecutionStatus, ExplanationWords, Termination,
@@ -7,8 +9,10 @@ use skills_runtime::{
 
 use super::Run;
 use super::denial_hints::denial_hints;
+use super::output_files::KEEP_HELP;
 use crate::output::{Output, line};
 use crate::remedies::RemedyDescriptions;
+use crate::run_exit::RunExit;
 use crate::suggested_command::complete_commands;
 
 impl Run {
@@ -88,8 +92,85 @@ impl Run {
     }
 }
 
-/// Reports the streams that a JSON document contains only in part. Returns true if there are any.
-pub(super) fn report_cut_streams(artifacts: &ExecutionArtifacts, output: Output) -> bool {
+/// What is missing in the result of a program that ended.
+pub(super) struct Losses {
+    /// Output files that were not saved, one message each.
+    pub(super) not_saved: Vec<String>,
+    /// Whether some of them are kept nowhere.
+    pub(super) loses_files: bool,
+    /// Streams that a JSON document contains only in part, one message each.
+    pub(super) cut_streams: Vec<String>,
+    /// Why the program got only a part of its input.
+    pub(super) input_error: Option<io::Error>,
+    /// Why not all of its output was printed.
+    pub(super) print_error: Option<io::Error>,
+    /// Why a hook objects to the result.
+    pub(super) objection: Option<String>,
+}
+
+impl Losses {
+    /// Returns the exit code of a run with these losses. A caller must not take a part for the whole,
+    /// so they come before the code of the program.
+    pub(super) fn exit(&self, ended: RunExit) -> RunExit {
+        match ended {
+            RunExit::Denied => ended,
+            _ if self.is_none() => ended,
+            _ => RunExit::Failed,
+        }
+    }
+
+    fn is_none(&self) -> bool {
+        self.not_saved.is_empty()
+            && self.cut_streams.is_empty()
+            && self.input_error.is_none()
+            && self.print_error.is_none()
+            && self.objection.is_none()
+    }
+
+    /// Prints each of them.
+    pub(super) fn print(&self, name: &str, output: Output) {
+        let cut = self.cut_streams.iter().map(String::as_str);
+        cut.for_each(|cut| print_error(cut, output));
+        if !self.cut_streams.is_empty() {
+            output.status(
+                "help: run without `--json` to get all bytes, or raise `output-kib` in the policy",
+            );
+        }
+        if let Some(error) = &self.input_error {
+            print_error(&format!("cannot read standard input: {error}"), output);
+        }
+        let not_saved = self.not_saved.iter().map(String::as_str);
+        not_saved.for_each(|error| print_error(error, output));
+        if self.loses_files {
+            output.status(&format!("help: {KEEP_HELP}"));
+        }
+        if let Some(error) = &self.print_error {
+            let message = format!("cannot print all output of the program: {error}");
+            print_error(&message, output);
+        }
+        if let Some(reason) = &self.objection {
+            let message = format!("a hook of `{name}` objects to the result: {reason}");
+            print_error(&message, output);
+        }
+    }
+}
+
+/// Prints whose exit code this is, if it replaces that of a program that ended by itself.
+pub(super) fn print_replaced_exit(ended: RunExit, exit: RunExit, output: Output) {
+    if ended.is_of_program() && !exit.is_of_program() {
+        let (code, of_program) = (exit.code(), ended.code());
+        let message =
+            format!("exit code {code} is from `skills`; the program ended with {of_program}");
+        print_error(&message, output);
+    }
+}
+
+fn print_error(message: &str, output: Output) {
+    output.status(&format!("error: {message}"));
+}
+
+/// Returns a message for each stream that a JSON document contains only in part.
+pub(super) fn cut_streams(artifacts: &ExecutionArtifacts) -> Vec<String> {
     let streams = [
         ("standard output", &artifacts.stdout),
         ("standard error", &artifacts.stderr),
@@ -97,21 +178,12 @@ pub(super) fn report_cut_streams(artifacts: &ExecutionArtifacts, output: Output)
     let cut = streams
         .into_iter()
         .filter(|(_, captured)| captured.is_truncated());
-    let mut is_cut = false;
-    for (stream, captured) in cut {
+    cut.map(|(stream, captured)| {
         let total = captured.total_bytes();
         let kept = total - captured.dropped_bytes();
-        output.status(&format!(
-            "error: {stream} is cut in the JSON document: {kept} of {total} bytes"
-        ));
-        is_cut = true;
-    }
-    if is_cut {
-        output.status(
-            "help: run without `--json` to get all bytes, or raise `output-kib` in the policy",
-        );
-    }
-    is_cut
+        format!("{stream} is cut in the JSON document: {kept} of {total} bytes")
+    })
+    .collect()
 }
 
 fn print_files(artifacts: &ExecutionArtifacts, output: Output) {
@@ -144,6 +216,7 @@ fn print_explanation(artifacts: &ExecutionArtifacts, output: Output) {
 
 pub(super) fn to_json(
     artifacts: &ExecutionArtifacts,
+    exit: RunExit,
     explanation: &ExplanationWords,
     not_saved: &[String],
 ) -> Value {
@@ -153,6 +226,7 @@ pub(super) fn to_json(
         "skill": artifacts.skill,
         "mode": artifacts.mode,
         "status": artifacts.exit_status,
+        "exit": exit.to_json(),
         "output": artifacts.output,
         "stdout": stream_to_json(&artifacts.stdout),
         "stderr": stream_to_json(&artifacts.stderr),
