@@ -19,6 +19,7 @@ mod image;
 mod interop;
 mod mutants;
 mod platforms;
+mod real;
 mod registries;
 mod skills_command;
 mod skips;
@@ -129,6 +130,18 @@ enum Task {
     Image,
     /// Run the official MCP conformance suite and Inspector (needs Node 22)
     Conformance,
+    /// Compare jobs of real programs, such as LibreOffice, Chromium and git, with a plain shell
+    Real {
+        /// Only the jobs with this text in the name of their script
+        #[arg(value_name = "TEXT")]
+        only: Option<String>,
+        /// Use this `skills` command instead of building it
+        #[arg(long, value_name = "FILE")]
+        skills: Option<PathBuf>,
+        /// Write the table to `docs/status.md`, if no job differs
+        #[arg(long)]
+        update: bool,
+    },
     /// Test the packages of skills with PyPI and npm (needs network)
     Registries {
         /// Use this `skills` command instead of building it
@@ -235,6 +248,11 @@ fn run(task: Task) -> anyhow::Result<()> {
         Task::Mutants { packages, files } => mutants::mutants(&packages, &files),
         Task::Image => image::image(),
         Task::Conformance => conformance::conformance(),
+        Task::Real {
+            only,
+            skills,
+            update,
+        } => real::real(only.as_deref(), skills.as_deref(), update),
         Task::Registries { skills } => registries::registries(skills.as_deref()),
         Task::Tidy { measure: false } => tidy::tidy(),
         Task::Tidy { measure: true } => tidy::measure(),

@@ -1,0 +1,13 @@
+// A library controls the browser of the system.
+const { chromium } = require('playwright-core');
+
+(async () => {
+  const browser = await chromium.launch({
+    executablePath: '/usr/bin/chromium',
+    args: ['--no-sandbox'],
+  });
+  const page = await browser.newPage();
+  await page.goto(`file://${process.cwd()}/page.html`);
+  console.log(await page.textContent('#result'));
+  await browser.close();
+})();
