@@ -101,7 +101,7 @@ pub use has_program as is_startable;
 #[cfg(not(all(feature = "programs", unix)))]
 #[must_use]
 pub fn has_program(_finder: &ProgramSearch, name: &str) -> bool {
-    let directories = ["/usr/bin", "/bin", "/usr/local/bin"];
+    let directories = ["/usr/local/bin", "/usr/bin", "/bin"];
     is_bare_name(name)
         && directories
             .iter()

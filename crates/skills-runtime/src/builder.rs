@@ -21,8 +21,8 @@ use skills_executor::{
 ///
 /// Defaults: no roots, the scan limits of Codex, a policy that allows only reading, no approver and
 /// no approval store, an approval timeout of five minutes, no secrets, no audit log, no usage
-/// ledger, WebAssembly compiled on the first run without a code cache, programs and interpreters in `/usr/bin`, `/bin`
-/// and `/usr/local/bin`, at most 16 concurrent runs, scratch directories in `/tmp`, and the
+/// ledger, WebAssembly compiled on the first run without a code cache, programs and interpreters in
+/// `/usr/local/bin`, `/usr/bin` and `/bin`, at most 16 concurrent runs, scratch directories in `/tmp`, and the
 /// backends of this build and system.
 ///
 /// [`build`](Self::build) does not access the file system; roots are scanned on first use.

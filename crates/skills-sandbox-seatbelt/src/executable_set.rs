@@ -4,12 +4,12 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 /// Default `PATH` of a run.
-const DEFAULT_SEARCH_PATH: [&str; 3] = ["/usr/bin", "/bin", "/usr/local/bin"];
+const DEFAULT_SEARCH_PATH: [&str; 3] = ["/usr/local/bin", "/usr/bin", "/bin"];
 
 /// The programs of one run: the interpreter, and those that the grants name. All paths are
 /// canonical, since seatbelt compares the paths that the kernel resolved.
 ///
-/// Defaults of the builder: no programs, and `/usr/bin`, `/bin` and `/usr/local/bin` as the `PATH`
+/// Defaults of the builder: no programs, and `/usr/local/bin`, `/usr/bin` and `/bin` as the `PATH`
 /// of the run.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[must_use]

@@ -13,7 +13,7 @@ use std::path::{Path, PathBuf};
 pub use linux::{landlock, landlock_version, namespaces};
 
 /// The directories in which programs of the system are searched.
-const PROGRAMS: [&str; 3] = ["/usr/bin", "/bin", "/usr/local/bin"];
+const PROGRAMS: [&str; 3] = ["/usr/local/bin", "/usr/bin", "/bin"];
 
 /// Succeeds if scripts can be sandboxed: with user namespaces or Landlock on Linux, with
 /// `sandbox-exec` on macOS.
@@ -61,14 +61,14 @@ pub fn file_events() -> Result<(), String> {
     return Ok(());
 }
 
-/// Finds a program of the system by its name, in `/usr/bin`, `/bin` and `/usr/local/bin`. `PATH` is
+/// Finds a program of the system by its name, in `/usr/local/bin`, `/usr/bin` and `/bin`. `PATH` is
 /// not used, since the sandbox does not use it either.
 ///
 /// ```
 /// use skills_test_support::host;
 ///
 /// let error = host::program("no-such-program").unwrap_err();
-/// assert_eq!(error, "no program `no-such-program` in /usr/bin, /bin, /usr/local/bin");
+/// assert_eq!(error, "no program `no-such-program` in /usr/local/bin, /usr/bin, /bin");
 /// ```
 ///
 /// # Errors
@@ -90,7 +90,7 @@ mod tests {
         assert!(program("sh").is_ok());
         assert_eq!(
             program("no-such-program").unwrap_err(),
-            "no program `no-such-program` in /usr/bin, /bin, /usr/local/bin"
+            "no program `no-such-program` in /usr/local/bin, /usr/bin, /bin"
         );
     }
 }

@@ -115,7 +115,7 @@ fn trusted_path_directories_provide_other_interpreters() {
         return;
     }
     let is_missing = |name: &&&str| {
-        ["/usr/bin", "/bin", "/usr/local/bin"]
+        ["/usr/local/bin", "/usr/bin", "/bin"]
             .iter()
             .all(|directory| !Path::new(directory).join(name).exists())
     };
@@ -161,7 +161,7 @@ fn trusted_path_directories_provide_other_interpreters() {
             found,
             (
                 0,
-                format!("/usr/bin:/bin:/usr/local/bin:{ours}\n"),
+                format!("/usr/local/bin:/usr/bin:/bin:{ours}\n"),
                 String::new()
             )
         );

@@ -15,7 +15,7 @@ use skills_policy::SpawnGrant;
 use skills_sandbox::{Job, Program, SandboxError, ScriptType};
 
 /// The directories that are searched if the caller names none.
-const DEFAULT_SEARCH_PATH: [&str; 3] = ["/usr/bin", "/bin", "/usr/local/bin"];
+const DEFAULT_SEARCH_PATH: [&str; 3] = ["/usr/local/bin", "/usr/bin", "/bin"];
 /// The name by which many scripts call Python, and the one that systems install.
 const PYTHON: (&str, &str) = ("python", "python3");
 /// The names of directories that are for programs alone.
@@ -25,7 +25,7 @@ const MAX_REPORTED: usize = 8;
 
 /// Finds interpreters and other programs on the host, by reading files only.
 ///
-/// By default it searches `/usr/bin`, `/bin` and `/usr/local/bin`, in this order, has no fallback
+/// By default it searches `/usr/local/bin`, `/usr/bin` and `/bin`, in this order, has no fallback
 /// directories, and no override for any kind of script. The environment is not read. Nothing is
 /// cached, so a version manager that changes a file is noticed at once.
 ///

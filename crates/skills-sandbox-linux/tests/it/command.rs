@@ -87,7 +87,7 @@ async fn only_granted_programs_start() {
         assert!(
             error
                 .to_string()
-                .contains("program `no-such-program` not found (searched /usr/bin"),
+                .contains("program `no-such-program` not found (searched /usr/local/bin"),
             "{error}"
         );
         // With a grant for the shell only, it cannot start other programs.

@@ -144,7 +144,7 @@ fn programs_have_bare_names() {
     }
     assert_eq!(
         ProgramFinder::default().path_env(),
-        "/usr/bin:/bin:/usr/local/bin"
+        "/usr/local/bin:/usr/bin:/bin"
     );
     assert!(
         ProgramFinder::with_search_path(["."])
