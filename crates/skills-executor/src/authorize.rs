@@ -70,6 +70,7 @@ impl Authorized {
         let mut wishes = Wishes::all(&checked);
         loop {
             let request = in_workspace(wishes.request(&checked), &checked, workspace.as_ref());
+            let request = planned.without_unanswerable(request);
             let request = earlier.cloned().into_iter().fold(request, Request::after);
             let (decision, content) = decide(&checked, &request, record).await?;
             let denial = match decision {
@@ -121,6 +122,7 @@ impl Authorized {
             })
         };
         let granted = self.grants.decisions().iter();
+        let granted = granted.filter(|decision| decision.decision() == Decision::Allow);
         let mut added = granted.map(PermissionDecision::permission);
         added.all(|permission| earlier.had(permission) || is_allowed(permission))
     }

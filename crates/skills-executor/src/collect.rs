@@ -21,7 +21,7 @@ use crate::options::Workspace;
 use crate::packages::with_package_advice;
 use crate::plan::Planned;
 use crate::redaction::Redactor;
-use crate::run_notes::report_unwritten_files;
+use crate::run_notes::{report_omitted, report_unwritten_files};
 
 /// The most bytes of a script that are searched for what it does.
 const MAX_SCRIPT_BYTES: u64 = 1 << 20;
@@ -95,6 +95,7 @@ impl Finished {
         artifacts.decisions = grants.decisions().to_vec();
         artifacts.permissions_used = used_tools(grants, planned.skill());
         artifacts.notes.extend(self.notes);
+        report_omitted(&mut artifacts);
         report_unwritten_files(&mut artifacts);
         artifacts.redact_texts(redactor);
         (artifacts, earlier)

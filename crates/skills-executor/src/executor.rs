@@ -206,7 +206,7 @@ impl Executor {
     /// ```
     /// use std::sync::Arc;
     /// use skills_runtime::{Authorization, ExecutionOptions, FileApprovalStore, Root, Scope};
-    /// use skills_runtime::{SkillRuntime, format_question};
+    /// use skills_runtime::{SkillRuntime, format_question, policy::Permission};
     ///
     /// # use skills_runtime::{CapturedOutput, EnforcementReport, Sandbox, Termination};
     /// # use skills_sandbox::{Job, RunFuture, RunOutput};
@@ -235,6 +235,8 @@ impl Executor {
     /// let options = ExecutionOptions::default();
     /// let preview = runtime.executor().preview("greet", &options)?;
     /// assert!(matches!(preview.authorization, Authorization::Denied(_)));
+    /// // Without an approver it runs, and starts no program.
+    /// assert_eq!(preview.omitted, [Permission::Program("git".to_owned())]);
     ///
     /// let question = preview.question.expect("rules leave it open");
     /// println!("{}", format_question(&question));

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use skills_policy::{Access, Capability, Grants};
+use skills_policy::{Access, Capability, Decision, Grants};
 
 use crate::error::{Repr, RuntimeError};
 use crate::run_subject::SkillSubject;
@@ -33,6 +33,7 @@ pub(crate) fn is_privileged(grants: &Grants) -> bool {
     grants
         .decisions()
         .iter()
+        .filter(|decision| decision.decision() == Decision::Allow)
         .any(|decision| decision.permission().capability().is_privileged())
 }
 

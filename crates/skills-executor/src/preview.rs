@@ -1,6 +1,6 @@
 //! Preview and prior approval of a run.
 
-use skills_policy::{Authorization, Evaluation, Permission, Question, Request};
+use skills_policy::{Authorization, Decision, Evaluation, Permission, Question, Request};
 
 use crate::check::{blocking, required_programs};
 use crate::error::{Repr, RuntimeError};
@@ -24,7 +24,7 @@ pub struct Preview {
     pub digest: Option<String>,
     /// Result of rules and stored approvals, without asking an approver.
     pub authorization: Authorization,
-    /// The question that a run would ask, if any. In [strict
+    /// The question that a run would ask an approver, if any. Without an approver and in [strict
     /// mode](skills_policy::ApprovalMode::Strict) a run does not ask, but its permissions can still
     /// be approved here.
     pub question: Option<Question>,
@@ -32,6 +32,9 @@ pub struct Preview {
     /// `question`, programs and hosts that the rules of the invocation allow and those that
     /// only standing rules request.
     pub question_in_advance: Option<Question>,
+    /// What only the skill asks for and nothing allows, if the run goes on without it where no approver
+    /// can answer. `authorization` is that of the whole request.
+    pub omitted: Vec<Permission>,
     /// What standing rules allow, but not to this content, which is not approved.
     pub withheld: Vec<Permission>,
     /// The entries of `allowed-tools` that have no effect for this run, and why.
@@ -76,6 +79,7 @@ impl<'a> PlannedContent<'a> {
         let permissions = services.permissions();
         let request = self.request;
         let authorization = permissions.preview(&request);
+        let omitted = omitted(&permissions.preview(&request.clone().omit_ungranted()));
         let withheld = match &authorization {
             Authorization::Granted(grants) => {
                 permissions.withheld_by_rules(&request, grants.decisions())
@@ -99,6 +103,7 @@ impl<'a> PlannedContent<'a> {
             question: pending_request(&permissions.evaluate(&request)),
             question_in_advance: pending_request(&permissions.evaluate_in_advance(&request)),
             authorization,
+            omitted,
             withheld,
             unused_tools: request.unused_tools(),
             missing_requirements: missing.to_lines(),
@@ -138,6 +143,18 @@ impl<'a> PlannedContent<'a> {
             .into()),
         }
     }
+}
+
+/// Returns what a run goes without; nothing if it does not start.
+fn omitted(authorization: &Authorization) -> Vec<Permission> {
+    let Authorization::Granted(grants) = authorization else {
+        return Vec::new();
+    };
+    let decisions = grants.decisions().iter();
+    decisions
+        .filter(|decision| decision.decision() == Decision::Omit)
+        .map(|decision| decision.permission().clone())
+        .collect()
 }
 
 /// Adds the required programs to a request, unless rules alone deny it: a run then goes on without

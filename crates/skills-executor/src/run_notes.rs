@@ -1,7 +1,7 @@
 //! Notes of a run for its caller.
 
 use skills_library::has_program;
-use skills_policy::{DecisionReason, Permission, RuleSource};
+use skills_policy::{Decision, DecisionReason, Permission, RuleSource};
 use skills_sandbox::Termination;
 
 use crate::artifacts::{ExecutionArtifacts, ExecutionStatus, MISSING_REQUIREMENT};
@@ -91,6 +91,35 @@ fn note_on_withheld(skill: &str, withheld: &[Permission]) -> Option<String> {
              approve the skill with `skills trust {skill}`"
         )
     })
+}
+
+/// Adds a note about what only the skill asked for and a failed run did not have.
+pub(crate) fn report_omitted(artifacts: &mut ExecutionArtifacts) {
+    const MAX_SHOWN: usize = 5;
+    let decisions = artifacts.decisions.iter();
+    let omitted = decisions.filter(|decision| decision.decision() == Decision::Omit);
+    let mut omitted: Vec<String> = omitted
+        .map(|decision| words(decision.permission()))
+        .collect();
+    omitted.dedup();
+    if omitted.is_empty() || artifacts.exit_status.is_success() {
+        return;
+    }
+    let more = omitted.len().saturating_sub(MAX_SHOWN);
+    omitted.truncate(MAX_SHOWN);
+    omitted.extend((more > 0).then(|| format!("and {more} more")));
+    artifacts.notes.push(format!(
+        "the skill asks for more than this run had: {}",
+        omitted.join(", ")
+    ));
+}
+
+/// Returns a permission without its paths, which a model does not know.
+fn words(permission: &Permission) -> String {
+    match permission.path() {
+        Some(_) => permission.capability().to_string(),
+        None => permission.to_string(),
+    }
 }
 
 /// Adds an entry about lost files if the program was stopped at its disk limit.

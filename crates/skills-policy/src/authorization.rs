@@ -6,8 +6,9 @@ use crate::{Decision, Grants, PermissionDecision};
 
 /// The result for a whole request. One denied permission denies the request.
 ///
-/// There is no partial grant: a program that gets less than it asked for fails half-way, and what
-/// it did until then is harder to explain than a denial.
+/// There is no partial grant of what a caller asks for: a program that gets less fails half-way, and
+/// what it did until then is harder to explain than a denial. What a skill declares is often more than
+/// its scripts use, so a caller can [omit](crate::Request::omit_ungranted) what nothing allows of it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[must_use]
 #[expect(
@@ -15,7 +16,7 @@ use crate::{Decision, Grants, PermissionDecision};
     reason = "one is made for each run, and a box would be in every match"
 )]
 pub enum Authorization {
-    /// Every requested permission is allowed.
+    /// Every requested permission is allowed or [omitted](Decision::Omit).
     Granted(Grants),
     /// At least one is not, so nothing runs.
     Denied(Denial),

@@ -29,7 +29,7 @@ pub struct PermissionDecision {
 /// The outcome for one permission, without its reason.
 ///
 /// Serialized as one lowercase word. One `Deny` denies the whole request; `Ask` remains only until
-/// an approver responded or is known to be unavailable.
+/// an approver responded or is known to be unavailable; `Omit` grants nothing and denies nothing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, serde::Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Decision {
@@ -37,6 +37,9 @@ pub enum Decision {
     Allow,
     /// The permission is denied.
     Deny,
+    /// Only the skill asks for it, nothing allows it, and the run goes on
+    /// [without it](crate::Request::omit_ungranted).
+    Omit,
     /// An approver has to decide. Only in a [`Question`](crate::Question); an
     /// [`Authorization`](crate::Authorization) contains none.
     Ask,
@@ -212,6 +215,7 @@ impl PermissionDecision {
             (_, DecisionReason::Rule { text, .. }) => match self.decision {
                 Decision::Allow => format!("granted by rule `{text}`"),
                 Decision::Deny => format!("denied by rule `{text}`"),
+                Decision::Omit => format!("omitted by rule `{text}`"),
                 Decision::Ask => format!("rule `{text}` requires approval"),
             },
             (
@@ -268,6 +272,7 @@ impl fmt::Display for PermissionDecision {
         let word = match self.decision {
             Decision::Allow => "granted",
             Decision::Deny => "denied",
+            Decision::Omit => "omitted",
             Decision::Ask => "needs approval",
         };
         let explanation = self.explanation();

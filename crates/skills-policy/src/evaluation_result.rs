@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use crate::requester::{NOT_DECLARED, RULES_NAME};
+use crate::requester::{NOT_DECLARED, ROLES, RULES_NAME};
 use crate::{Decision, DecisionReason, HostPattern, Permission, PermissionDecision, RuleSource};
 
 /// The decisions by rules alone; some may still need approval.
@@ -138,6 +138,18 @@ impl RuleEvaluation {
         }
     }
 
+    /// Omits the permissions that only `allowed-tools` request and that are not allowed.
+    pub(crate) fn omit_declared(&mut self) {
+        let is_declared = |decision: &PermissionDecision| {
+            let mut requesters = decision.requested_by.iter();
+            requesters.all(|requester| !ROLES.contains(&requester.as_str()))
+        };
+        self.decisions
+            .iter_mut()
+            .filter(|decision| decision.decision != Decision::Allow && is_declared(decision))
+            .for_each(|decision| decision.decision = Decision::Omit);
+    }
+
     /// Decides all permissions that need approval.
     pub(crate) fn resolve_pending(&mut self, decision: Decision, reason: &DecisionReason) {
         self.decisions
@@ -154,4 +166,17 @@ fn is_standing_request(decision: &PermissionDecision) -> bool {
         DecisionReason::Rule { source, .. } if source.is_standing()
     );
     is_standing && decision.requested_by == [RULES_NAME]
+}
+
+/// Returns true for a privilege that is granted by a rule or mode older than this run, so possibly
+/// older than this content.
+pub(crate) fn is_standing_privilege(decision: &PermissionDecision) -> bool {
+    let is_standing = match &decision.reason {
+        DecisionReason::Rule { source, .. } => source.is_standing(),
+        DecisionReason::TrustedMode => true,
+        _ => false,
+    };
+    is_standing
+        && decision.decision == Decision::Allow
+        && decision.permission.capability().is_privileged()
 }

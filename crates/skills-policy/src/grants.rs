@@ -77,8 +77,9 @@ impl Grants {
     /// Returns true if they grant nothing that an earlier attempt did not have.
     #[must_use]
     pub fn add_nothing_to(&self, earlier: &EarlierAttempt) -> bool {
-        let mut decisions = self.decisions.iter();
-        self.limits == earlier.limits && decisions.all(|decision| earlier.had(&decision.permission))
+        let decisions = self.decisions.iter();
+        let mut allowed = decisions.filter(|decision| decision.decision == Decision::Allow);
+        self.limits == earlier.limits && allowed.all(|decision| earlier.had(&decision.permission))
     }
 
     /// Returns the grants for all allowed permissions, with the limits of the request below

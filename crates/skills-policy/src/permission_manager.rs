@@ -13,7 +13,7 @@ use self::approvals::{
 };
 use crate::approval::NullApprovalStore;
 use crate::decision::MAX_PENDING;
-use crate::evaluation_result::RuleEvaluation;
+use crate::evaluation_result::{RuleEvaluation, is_standing_privilege};
 use crate::refused_permissions::{allow_again, ask_for_refused, raised_limit};
 use crate::session_approvals::{Epoch, SessionApprovals};
 use crate::{
@@ -208,11 +208,17 @@ impl PermissionManager {
             evaluation.retain_standing_requests(|permission| earlier.had(permission));
             ask_for_refused(earlier, &self.policy, request, &mut evaluation);
         }
+        let approvals = self.load_approvals(request);
+        // If approvals cannot be read, something may be missing that the user has approved.
+        let is_known = approvals.warnings.is_empty();
+        if request.omits_ungranted && is_known && purpose == Purpose::Run {
+            approvals.apply(request, &self.policy, &mut evaluation);
+            evaluation.omit_declared();
+        }
         if let Some(reason) = reason_not_to_ask(&evaluation) {
             evaluation.resolve_pending(Decision::Deny, &reason);
             return self.decided(request, evaluation);
         }
-        let approvals = self.load_approvals(request);
         // An earlier attempt ran this content, with an approval if it takes one.
         let same = earlier.filter(|earlier| earlier.content.is_same(&request.content()));
         let requires_content_approval =
@@ -565,19 +571,6 @@ fn reason_not_to_ask(evaluation: &RuleEvaluation) -> Option<DecisionReason> {
     }
     let count = evaluation.count(Decision::Ask);
     (count > MAX_PENDING).then_some(DecisionReason::TooManyPermissions { count })
-}
-
-/// Returns true for a privilege that is granted by a rule or mode older than this run, so possibly
-/// older than this content.
-fn is_standing_privilege(decision: &PermissionDecision) -> bool {
-    let is_standing = match &decision.reason {
-        DecisionReason::Rule { source, .. } => source.is_standing(),
-        DecisionReason::TrustedMode => true,
-        _ => false,
-    };
-    is_standing
-        && decision.decision == Decision::Allow
-        && decision.permission.capability().is_privileged()
 }
 
 /// Asks the approver. A panic in it denies this request instead of ending the host.

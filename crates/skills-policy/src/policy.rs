@@ -238,6 +238,9 @@ impl Policy {
     /// [`PermissionManager`](crate::PermissionManager).
     pub fn authorize(&self, request: &Request) -> Authorization {
         let mut evaluation = self.evaluate(request);
+        if request.omits_ungranted {
+            evaluation.omit_declared();
+        }
         evaluation.resolve_pending(Decision::Deny, &self.no_approver_reason());
         self.finish(request, evaluation)
     }
@@ -257,7 +260,7 @@ impl Policy {
         if evaluation
             .decisions
             .iter()
-            .all(|decision| decision.decision == Decision::Allow)
+            .all(|decision| matches!(decision.decision, Decision::Allow | Decision::Omit))
         {
             let grants = Grants::from_evaluation(request, evaluation, &self.ceiling);
             return Authorization::Granted(grants);

@@ -62,6 +62,8 @@ pub struct Request {
     notes: Vec<String>,
     declared: BTreeSet<String>,
     dropped: BTreeSet<Capability>,
+    /// Whether the run goes on without what only the skill asks for and nothing allows.
+    pub(crate) omits_ungranted: bool,
     pub(crate) protected: BTreeSet<PathBuf>,
     pub(crate) hidden: BTreeSet<PathBuf>,
     pub(crate) read_only: BTreeSet<PathBuf>,
@@ -108,6 +110,7 @@ impl Request {
             notes: Vec::new(),
             declared: BTreeSet::new(),
             dropped: BTreeSet::new(),
+            omits_ungranted: false,
             protected: BTreeSet::new(),
             hidden: BTreeSet::new(),
             read_only: BTreeSet::new(),
@@ -134,6 +137,28 @@ impl Request {
     /// Sets the display name of the skill, for approvers. It has no effect on decisions.
     pub fn display_name(mut self, name: impl Into<String>) -> Self {
         self.name = name.into();
+        self
+    }
+
+    /// Lets the run go on without the `allowed-tools` that no rule and no approval allows, as if the
+    /// skill did not list them: they are [omitted](crate::Decision::Omit) and not asked for. What the
+    /// caller, hooks and requirements ask for still denies the request. By default everything that is
+    /// requested has to be allowed.
+    ///
+    /// ```
+    /// use skills_policy::{Authorization, Decision, Policy, Request, SpawnGrant};
+    ///
+    /// let request = Request::new("/skills/deploy").allowed_tool("Bash", None);
+    /// assert!(matches!(Policy::default().authorize(&request), Authorization::Denied(_)));
+    /// let Authorization::Granted(grants) = Policy::default().authorize(&request.omit_ungranted())
+    /// else {
+    ///     panic!("only the skill asks for programs")
+    /// };
+    /// assert_eq!(*grants.spawn(), SpawnGrant::None);
+    /// assert_eq!(grants.decisions()[0].decision(), Decision::Omit);
+    /// ```
+    pub fn omit_ungranted(mut self) -> Self {
+        self.omits_ungranted = true;
         self
     }
 
@@ -566,34 +591,5 @@ impl Request {
 
     pub(crate) fn is_dropped(&self, capability: Capability) -> bool {
         self.dropped.contains(&capability)
-    }
-
-    /// Returns the basis of a request of the caller: declared if a tool without a pattern stands
-    /// for the capability, and in excess of the declaration if the skill has tools and none does.
-    fn basis_for(&self, capability: Capability) -> Basis {
-        let is_for_capability =
-            |tool: &&AllowedTool| Capability::from_tool_name(&tool.name) == Some(capability);
-        let declares_nothing =
-            self.tools.is_empty() || self.tools.iter().any(|tool| tool.name == "*");
-        match self.tools.iter().find(is_for_capability) {
-            // Patterns of files are relative to the workspace and say nothing about other paths;
-            // patterns of programs and hosts name all that the skill needs.
-            Some(_)
-                if self
-                    .tools
-                    .iter()
-                    .filter(is_for_capability)
-                    .all(|tool| tool.pattern.is_some()) =>
-            {
-                match capability {
-                    Capability::Spawn | Capability::Network => Basis::ExceedsDeclaration,
-                    _ => Basis::Undeclared,
-                }
-            }
-            Some(_) => Basis::Declared,
-            // A skill without tools says nothing about its needs, which restricts no caller.
-            None if declares_nothing => Basis::Undeclared,
-            None => Basis::ExceedsDeclaration,
-        }
     }
 }

@@ -73,8 +73,8 @@ const CRATES: &[(&str, usize, &[&str])] = &[
     ("skills-audit", 1_810, &["skills-store"]),
     ("skills-ledger", 2_250, &["skills-store"]),
     ("skills-build", 2_280, &["skills-store"]),
-    // Questions as values, and what a further attempt of a run takes over.
-    ("skills-policy", 8_680, &["skills-clients"]),
+    // Questions as values, what a further attempt of a run takes over, and what a run goes without.
+    ("skills-policy", 8_750, &["skills-clients"]),
     // Events of runs, the grace of a cancellation and of a deadline, the language and time zone of the user.
     ("skills-sandbox", 3_050, &["skills-policy"]),
     (
@@ -177,7 +177,7 @@ const CRATES: &[(&str, usize, &[&str])] = &[
         // planned twice.
         "skills-executor",
         // Further attempts: what one was refused, and what it has done.
-        12_500,
+        12_700,
         &[
             "skills-audit",
             "skills-deps",
@@ -271,7 +271,8 @@ const CRATES: &[(&str, usize, &[&str])] = &[
     // The clock of a thread, for tests of hostile text.
     ("skills-test-support", 1_080, &[]),
     // The check of the crates that programs in WebAssembly can use. The processor time of small runs.
-    ("xtask", 8_760, &["skills-test-support"]),
+    // Jobs of real programs.
+    ("xtask", 9_200, &["skills-test-support"]),
 ];
 
 /// Returns the problems of a crate, of which `sources` are the sources.

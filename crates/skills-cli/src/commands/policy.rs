@@ -122,6 +122,10 @@ fn render_preview(preview: &Preview) -> String {
             }
         }
     }
+    for permission in &preview.omitted {
+        let text = format!("{permission}: a run goes on without it where nobody can be asked");
+        rows.push("omitted", &text);
+    }
     for permission in &preview.withheld {
         let text = format!("{permission}: only for approved content (`skills trust`)");
         rows.push("withheld", &text);
@@ -218,6 +222,7 @@ fn to_json(preview: &Preview) -> Value {
         "granted": granted,
         "denied": denial,
         "question": preview.question,
+        "omitted": preview.omitted,
         "withheld": preview.withheld,
         "unused_tools": unused,
     })

@@ -58,9 +58,12 @@ fn the_hint_of_a_server_approves_its_next_call() {
         fields,
         &[("a.py", "print('a')\n"), ("b.py", "print('b')\n")],
     );
+    fixture.file("config/skills/policy.toml", "new-content = \"ask\"\n");
     let start = || {
         let arguments = ["--root", "skills", "--workspace", "work"];
-        Server::connect(server_command(&fixture, &arguments), Vec::new())
+        let mut command = server_command(&fixture, &arguments);
+        command.env("XDG_CONFIG_HOME", fixture.path().join("config"));
+        Server::connect(command, Vec::new())
     };
     let refused = text(&start().call("skill__one__a", &json!({})));
     let command = refused.split("run `skills ").nth(1).unwrap();

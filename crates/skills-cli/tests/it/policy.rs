@@ -91,6 +91,7 @@ fn policy_check_shows_grants_and_reasons() {
     missing  variable `API_KEY`
     decision needs approval
              denied, no rule allows it and no approver is available: spawn `git` (requested by `Bash(git:*)`)
+    omitted  spawn `git`: a run goes on without it where nobody can be asked
     unused   Read: no workspace is set
     unused   Task: a tool of the agent, not of programs
     question
@@ -204,14 +205,17 @@ fn yes_and_deny_answer_without_a_terminal() {
         return;
     }
     let fixture = Fixture::new("allowed-tools: Bash\n", "x=$(echo spawned); echo $x\n");
-    assert_eq!(fixture.call(&["run", "one"]).code, 125);
+    // What only the skill asks for is omitted where nobody is asked.
+    let starts_nothing = || {
+        let done = fixture.call(&["run", "one"]);
+        assert!(done.code != 0 && done.stdout.is_empty(), "{}", done.page());
+        assert!(done.stderr.contains("--allow spawn"), "{}", done.page());
+    };
+    starts_nothing();
     assert_eq!(fixture.call(&["run", "one", "--yes"]).stdout, "spawned\n");
     assert_eq!(fixture.call(&["run", "one", "--deny"]).code, 125);
-    assert_eq!(
-        fixture.call(&["run", "one"]).code,
-        125,
-        "`--yes` covers only one run"
-    );
+    // `--yes` covers only one run.
+    starts_nothing();
 }
 
 #[cfg(target_os = "linux")]
@@ -251,7 +255,7 @@ fn an_approval_is_valid_until_the_content_changes() {
         "---\nname: one\ndescription: d\nallowed-tools: Bash(expr:*), Bash(rm:*)\n---\n",
     )
     .unwrap();
-    assert_eq!(fixture.call(&["run", "one"]).code, 125);
+    assert_ne!(fixture.call(&["run", "one"]).code, 0);
     assert_snapshot!(fixture.page(&["policy", "check", "one"]), @"
     exit 3
     -- stdout
@@ -261,6 +265,8 @@ fn an_approval_is_valid_until_the_content_changes() {
     decision needs approval
              denied, no rule allows it and no approver is available: spawn `expr` (requested by `Bash(expr:*)`)
              denied, no rule allows it and no approver is available: spawn `rm` (requested by `Bash(rm:*)`)
+    omitted  spawn `expr`: a run goes on without it where nobody can be asked
+    omitted  spawn `rm`: a run goes on without it where nobody can be asked
     question
     Allow skill `one` to run scripts/main.sh?
       note     in HERE/skills/one; changed since it was approved; adds `Bash(rm:*)`
@@ -273,7 +279,7 @@ fn an_approval_is_valid_until_the_content_changes() {
     -- stderr
     revoked all approvals of `one`
     ");
-    assert_eq!(fixture.call(&["run", "one"]).code, 125);
+    assert_ne!(fixture.call(&["run", "one"]).code, 0);
     assert_eq!(fixture.call(&["trust", "one", "--revoke"]).code, 1);
 }
 
@@ -308,7 +314,7 @@ fn every_run_is_recorded_and_edits_are_detected() {
     );
     assert_eq!(
         fixture
-            .call(&["run", "one", "--env", "API_KEY=hunter2hunter2"])
+            .call(&["run", "one", "--env", "OTHER=hunter2hunter2"])
             .code,
         125
     );
@@ -325,7 +331,7 @@ fn every_run_is_recorded_and_edits_are_detected() {
         .collect();
     assert_snapshot!(rows.join("\n"), @"
     2 granted one scripts/main.sh exit code 0
-    3 denied one scripts/main.sh permission denied: spawn any program (requested by `Bash`): no rule allows it and no approver is available
+    3 denied one scripts/main.sh permission denied: read variable `OTHER` (requested by the caller): no rule allows it and no approver is available
     4 failed absent error unknown-skill: skill `absent` not found
     ");
     let record = fixture.call(&["audit", "show", "2"]).json();
@@ -526,13 +532,13 @@ fn the_user_is_asked_at_the_terminal() {
     assert_eq!(answer(&fixture, "").0, 125);
     let (code, stdout, _) = answer(&fixture, "o");
     assert_eq!((code, stdout.as_str()), (0, "spawned\n"));
-    assert_eq!(fixture.call(&["run", "one"]).code, 125);
+    assert_ne!(fixture.call(&["run", "one"]).code, 0);
     assert_eq!(answer(&fixture, "a").0, 0);
     assert_eq!(fixture.call(&["run", "one"]).code, 0);
     // `trust` asks for a permanent approval: `o`, which means once elsewhere, means no here.
     let fixture = Fixture::new("allowed-tools: Bash\n", "x=$(echo spawned); echo $x\n");
     assert_eq!(answer_to(&fixture, &["trust", "one"], "o").0, 3);
-    assert_eq!(fixture.call(&["run", "one"]).code, 125);
+    assert_ne!(fixture.call(&["run", "one"]).code, 0);
     let (code, _, shown) = answer_to(&fixture, &["trust", "one"], "y");
     assert!(
         code == 0 && shown.contains("Approve this content permanently?"),
@@ -758,7 +764,7 @@ fn strict_mode_runs_approved_skills() {
     let fixture = Fixture::new("allowed-tools: Bash\n", "x=$(echo spawned); echo $x\n");
     fixture.configure("policy.toml", "mode = \"strict\"\n");
     let call = |arguments: &[&str]| fixture.command(arguments).status().unwrap().code();
-    assert_eq!(call(&["run", "one", "--yes"]), Some(125));
+    assert_ne!(call(&["run", "one", "--yes"]), Some(0));
     assert_eq!(call(&["trust", "one", "--yes"]), Some(0));
     assert_eq!(call(&["run", "one"]), Some(0));
 }

@@ -156,27 +156,26 @@ fn a_denied_run_is_exit_code_125() {
         "allowed-tools: Bash(git:*), Write\n",
         "main.sh",
         "echo hi\n",
-        &[],
+        &["--env", "OTHER=x"],
     );
     assert_snapshot!(denied.page(), @"
     exit 125
     -- stderr
-    error: cannot run `one`: permission denied: spawn `git` (requested by `Bash(git:*)`): no rule allows it and no approver is available
-    help: allow it for this run with `--allow spawn:git`
+    error: cannot run `one`: permission denied: read variable `OTHER` (requested by the caller): no rule allows it and no approver is available
+    help: allow it for this run with `--allow env:OTHER`
     help: approve this content permanently with `skills trust one --root ROOT` and the same options
-    help: run without it with `--without spawn`
+    help: run without it with `--without env`
     ");
     let document = script(
         "allowed-tools: WebFetch\n",
         "main.sh",
         "echo hi\n",
-        &["--json"],
+        &["--json", "--env", "OTHER=x"],
     );
     assert_eq!(document.code, 125);
-    assert_eq!(
-        document.json()["status"]["denial"]["decisions"][0]["permission"],
-        json!({"host": "*"})
-    );
+    let decisions = &document.json()["status"]["denial"]["decisions"];
+    assert_eq!(decisions[0]["decision"], "omit");
+    assert_eq!(decisions[1]["permission"], json!({"variable": "OTHER"}));
 }
 
 #[cfg(target_os = "linux")]
@@ -493,21 +492,23 @@ fn patterns_of_a_skill_do_not_lift_protection() {
             &["--allow", &format!("write:{directory}")],
         ] {
             let denied = run(wide);
-            assert_eq!(
-                denied.code, 125,
+            assert_ne!(
+                denied.code, 0,
                 "{name} {wide:?}: {} {}",
                 denied.stdout, denied.stderr
             );
-            assert!(
-                denied.stderr.contains("PROTECTED"),
-                "{name}: {}",
-                denied.stderr
-            );
+            assert!(denied.stdout.is_empty(), "{name}: {}", denied.page());
+            let text = std::fs::read_to_string(root.join(name).join("old")).unwrap();
+            assert_eq!(text, "as it was", "{name} {wide:?}");
+            // Only `--yes` is an approver.
+            let is_asked = denied.stderr.contains("PROTECTED");
+            assert_eq!(is_asked, wide == ["--yes"], "{name}: {}", denied.page());
         }
-        let option = format!("--allow write:{directory}/{name}`");
-        let is_offered = run(&["--write", &directory]).stderr.contains(&option);
-        // Not for keys.
-        assert_eq!(is_offered, name != ".ssh", "{name}");
+        let note = "note: the skill asks for more than this run had: write\n";
+        assert!(
+            run(&["--write", &directory]).stderr.contains(note),
+            "{name}"
+        );
         // Without the pattern the workspace is writable, but the protected path is not.
         let wide = script(
             "allowed-tools: Write\n",

@@ -304,12 +304,10 @@ async fn a_client_without_elicitation_gets_a_hint() {
         (Lifecycle::Stateless, json!({"elicitation": {"url": {}}})),
     ] {
         let mut client = Client::connect(&server, lifecycle, capabilities).await;
+        // What only the skill asks for is omitted.
         let result = client.ok("tools/call", run()).await;
-        assert_eq!(code(&result), "approval_required", "{result}");
         let text = result["content"][0]["text"].as_str().unwrap();
-        let hint =
-            "on the server, run `skills trust greet` or start the server with `--allow spawn:sh`";
-        assert!(text.ends_with(hint), "{text}");
+        assert_eq!(text, "Program output:\nhello", "{result}");
         let made_up = json!({"name": "skills_run", "arguments": {"name": "greet", "command": "sh -c 'echo x'"}});
         let result = client.ok("tools/call", made_up).await;
         let text = result["content"][0]["text"].as_str().unwrap();

@@ -1,11 +1,13 @@
-//! Permissions for paths that take a permission of their own: protected ones, and those with keys.
+//! Permissions for paths that take a permission of their own: protected ones, and those with keys. The
+//! basis of requests of the caller.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
-use super::Request;
+use super::allowed_tool::AllowedTool;
+use super::{Basis, Request};
 use crate::key_paths::key_path;
-use crate::{Permission, innermost_protected_name};
+use crate::{Capability, Permission, innermost_protected_name};
 
 impl Request {
     /// Converts writing at or below a protected path to [`Permission::WriteProtected`], and reading
@@ -33,6 +35,35 @@ impl Request {
                 Permission::ReadKeys { path, keys }
             }
             permission => permission,
+        }
+    }
+
+    /// Returns the basis of a request of the caller: declared if a tool without a pattern stands
+    /// for the capability, and in excess of the declaration if the skill has tools and none does.
+    pub(super) fn basis_for(&self, capability: Capability) -> Basis {
+        let is_for_capability =
+            |tool: &&AllowedTool| Capability::from_tool_name(&tool.name) == Some(capability);
+        let declares_nothing =
+            self.tools.is_empty() || self.tools.iter().any(|tool| tool.name == "*");
+        match self.tools.iter().find(is_for_capability) {
+            // Patterns of files are relative to the workspace and say nothing about other paths;
+            // patterns of programs and hosts name all that the skill needs.
+            Some(_)
+                if self
+                    .tools
+                    .iter()
+                    .filter(is_for_capability)
+                    .all(|tool| tool.pattern.is_some()) =>
+            {
+                match capability {
+                    Capability::Spawn | Capability::Network => Basis::ExceedsDeclaration,
+                    _ => Basis::Undeclared,
+                }
+            }
+            Some(_) => Basis::Declared,
+            // A skill without tools says nothing about its needs, which restricts no caller.
+            None if declares_nothing => Basis::Undeclared,
+            None => Basis::ExceedsDeclaration,
         }
     }
 

@@ -8,8 +8,9 @@ use std::task::{Context, Poll, Waker};
 use insta::assert_snapshot;
 use skills_policy::{
     Answer, AnswerFuture, Approval, ApprovalMode, ApprovalStore, Approver, Authorization, BoxError,
-    Capability, ContentStatus, Effect, Evaluation, NewContentPolicy, PendingQuestion,
-    PermissionManager, Policy, Question, Request, ResourceLimits, Rule, RuleSource, VariableSource,
+    Capability, ContentStatus, Decision, Effect, Evaluation, NewContentPolicy, PendingQuestion,
+    PermissionManager, Policy, Question, Request, ResourceLimits, Rule, RuleSource, SpawnGrant,
+    VariableSource,
 };
 
 /// Returns the value of a future that is ready at once.
@@ -785,4 +786,68 @@ fn approvals_are_serialized_and_deserialized() {
     let text = serde_json::to_string(&approval).unwrap();
     assert_eq!(serde_json::from_str::<Approval>(&text).unwrap(), approval);
     insta::assert_snapshot!(text);
+}
+
+/// A request that goes on without what nothing allows gets what was approved, and is still denied by all
+/// that others than the skill ask for, by content that has to be approved, and without its approvals.
+#[test]
+fn only_unapproved_tools_of_the_skill_are_omitted() {
+    struct Broken;
+    impl ApprovalStore for Broken {
+        fn load(&self, _: &Path) -> Result<Option<Approval>, BoxError> {
+            Err("the disk is gone".into())
+        }
+        fn save(&self, _: &Approval) -> Result<(), BoxError> {
+            Err("the disk is gone".into())
+        }
+    }
+    let manager = |policy: Policy| PermissionManager::new(policy);
+    let granted = |manager: &PermissionManager, request: &Request| {
+        let decision = manager.preview(&request.clone().omit_ungranted());
+        matches!(decision, Authorization::Granted(_))
+    };
+    let deploy = |digest: &str| {
+        let request = Request::new("/skills/deploy").content_digest(digest);
+        request.allowed_tool("Bash", Some("git:*"))
+    };
+    let many = (0..100).fold(deploy("1"), |request, index| {
+        request.allowed_tool("Bash", Some(&format!("p{index}:*")))
+    });
+    let plain = manager(Policy::default());
+    assert!(granted(&plain, &deploy("1")) && granted(&plain, &many));
+    for request in [
+        deploy("1").spawn("other"),
+        deploy("1").hook("PreToolUse: check"),
+        deploy("1").variable("API_KEY", VariableSource::Secret),
+        deploy("1").required_program("make"),
+    ] {
+        assert!(!granted(&plain, &request), "{request:?}");
+    }
+    let deny = Rule::parse(Effect::Deny, RuleSource::Admin, "spawn").unwrap();
+    let denied = manager(Policy::default().rule(deny));
+    let Authorization::Granted(grants) = denied.preview(&deploy("1").omit_ungranted()) else {
+        panic!("only the skill asks for programs")
+    };
+    assert_eq!(*grants.spawn(), SpawnGrant::None);
+    let asks = manager(Policy::default().with_new_content(NewContentPolicy::Ask));
+    assert!(!granted(&asks, &deploy("1")));
+    let broken = manager(Policy::default()).store(Arc::new(Broken));
+    assert!(!granted(&broken, &deploy("1")));
+
+    let approved = manager(Policy::default()).store(Arc::new(Memory::default()));
+    let Evaluation::NeedsApproval(pending) =
+        approved.evaluate_in_advance(&deploy("1").omit_ungranted())
+    else {
+        panic!("an approval in advance includes what the skill asks for")
+    };
+    let _ = approved.approve_permanently(*pending).unwrap();
+    let Authorization::Granted(grants) = approved.preview(&deploy("1").omit_ungranted()) else {
+        panic!("it was approved")
+    };
+    assert!(
+        grants
+            .decisions()
+            .iter()
+            .all(|decision| decision.decision() == Decision::Allow)
+    );
 }

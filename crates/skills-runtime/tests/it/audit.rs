@@ -231,9 +231,11 @@ async fn rejected_attempts_are_recorded() {
     let runtime = fixture.recording().audit(sink.clone()).build();
     let mut lines = Vec::new();
     for name in ["deploy", "empty", "odd", "needy", "absent"] {
-        let _ = runtime
-            .execute_skill(name, ExecutionOptions::default())
-            .await;
+        let options = ExecutionOptions {
+            hosts: vec!["example.org".parse().unwrap()],
+            ..ExecutionOptions::default()
+        };
+        let _ = runtime.execute_skill(name, options).await;
         let [event] = sink.take().try_into().unwrap();
         let outcome = event
             .termination

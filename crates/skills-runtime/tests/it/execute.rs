@@ -5,7 +5,9 @@ use std::time::Duration;
 
 use insta::assert_snapshot;
 use serde_json::{Value, json};
-use skills_runtime::policy::{NewContentPolicy, RuleSource};
+use skills_runtime::policy::{
+    Access, FileGrant, NewContentPolicy, Permission, RuleSource, SpawnGrant,
+};
 use skills_runtime::{
     Answer, CancellationToken, Capability, CapturedOutput, EnforcementReport, ExecutionOptions,
     ExecutionStatus, OutputStream, Policy, RunEvent, Sandbox, Termination, Workspace,
@@ -46,7 +48,7 @@ async fn the_job_has_exactly_what_was_granted() {
 }
 
 #[tokio::test]
-async fn a_permission_without_a_rule_is_denied_before_the_start() {
+async fn without_an_approver_only_what_the_caller_asks_for_denies_a_run() {
     let fixture = Fixture::new();
     fixture
         .skill("pdf", "allowed-tools: [Read, Write, \"Bash(rm:*)\"]\n")
@@ -56,11 +58,21 @@ async fn a_permission_without_a_rule_is_denied_before_the_start() {
         .execute_skill("pdf", ExecutionOptions::default())
         .await
         .unwrap();
+    assert!(artifacts.exit_status.is_success());
+    let decisions = artifacts.decisions.iter().map(ToString::to_string);
+    assert_snapshot!(decisions.collect::<Vec<_>>().join("\n"), @"omitted, no rule allows it: spawn `rm` (requested by `Bash(rm:*)`)");
+    let job = fixture.sandbox.jobs().pop().unwrap();
+    assert_eq!(*job.grants().spawn(), SpawnGrant::None);
+    let options = ExecutionOptions {
+        hosts: vec!["example.org".parse().unwrap()],
+        ..ExecutionOptions::default()
+    };
+    let artifacts = runtime.execute_skill("pdf", options).await.unwrap();
     let ExecutionStatus::PermissionDenied { denial } = &artifacts.exit_status else {
         panic!("{:?}", artifacts.exit_status)
     };
-    assert_snapshot!(denial, @"permission denied: spawn `rm` (requested by `Bash(rm:*)`): no rule allows it and no approver is available");
-    assert!(fixture.sandbox.jobs().is_empty());
+    assert_snapshot!(denial, @"permission denied: connect to `example.org` (requested by the caller): the `allowed-tools` of the skill do not include it");
+    assert_eq!(fixture.sandbox.jobs().len(), 1);
     let options = ExecutionOptions {
         dropped_capabilities: vec![Capability::Write, Capability::Spawn],
         ..ExecutionOptions::default()
@@ -128,9 +140,12 @@ async fn no_spelling_of_a_workspace_makes_the_skill_writable() {
             .exit_status;
         let job = fixture.sandbox.jobs().pop();
         if spelling == "pdf/../pdf" {
+            assert!(status.is_success(), "{spelling}: {status:?}");
+            let files = job.unwrap().grants().files().to_owned();
+            let mut accesses = files.iter().map(FileGrant::access);
             assert!(
-                matches!(status, ExecutionStatus::PermissionDenied { .. }),
-                "{spelling}: {status:?}"
+                accesses.all(|access| access == Access::ReadOnly),
+                "{files:?}"
             );
         } else {
             let job = job.unwrap();
@@ -139,7 +154,7 @@ async fn no_spelling_of_a_workspace_makes_the_skill_writable() {
             assert!(job.grants().protected().contains(&skill), "{spelling}");
         }
     }
-    assert_eq!(fixture.sandbox.jobs().len(), 2);
+    assert_eq!(fixture.sandbox.jobs().len(), 3);
 }
 
 #[tokio::test]
@@ -160,10 +175,8 @@ async fn the_current_file_determines_the_request() {
         .execute_skill("pdf", ExecutionOptions::default())
         .await
         .unwrap();
-    assert!(matches!(
-        artifacts.exit_status,
-        ExecutionStatus::PermissionDenied { .. }
-    ));
+    let decision = &artifacts.decisions[0];
+    assert_eq!(decision.permission(), &Permission::AnyProgram);
 }
 
 #[tokio::test]
