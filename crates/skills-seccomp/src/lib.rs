@@ -155,6 +155,9 @@ impl Observation {
 /// `FICLONE` and `FICLONERANGE`.
 const REFLINK_IOCTLS: [u32; 2] = [0x4004_9409, 0x4020_940d];
 
+/// Makes a terminal the controlling one.
+const TIOCSCTTY: u32 = 0x540e;
+
 /// Returns the number of system calls that fail in every run.
 #[must_use]
 pub fn denied_calls() -> usize {
@@ -309,6 +312,16 @@ fn add_ioctl_rules(table: &mut Table, allocation: AllocationPolicy, denied: Acti
             &[condition(1, ArgCmp::Eq(command))],
         );
     }
+    // With another argument than 0 it takes the controlling terminal of another session.
+    add(
+        table,
+        libc::SYS_ioctl,
+        denied,
+        &[
+            condition(1, ArgCmp::Eq(TIOCSCTTY)),
+            condition(2, ArgCmp::NotEq(0)),
+        ],
+    );
     if allocation == AllocationPolicy::WriteOnly {
         add(table, libc::SYS_fallocate, UNSUPPORTED, &[]);
         for command in ALLOCATING_COMMANDS {

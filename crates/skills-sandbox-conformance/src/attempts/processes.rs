@@ -196,6 +196,7 @@ pub const TERMINALS: &[(u8, &[&str])] = &[
             "everywhere(0x5412 | 1 << 32, b'x')",
             "everywhere(0x541c, b'\\x02')",
             "everywhere(0x5423, b'\\x01\\0\\0\\0')",
+            "everywhere(0x541d, b'\\0')",
         ],
     ),
     (
