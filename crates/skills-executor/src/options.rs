@@ -7,7 +7,7 @@ use std::time::Duration;
 use serde_json::{Value, json};
 use skills_discovery::is_source_path;
 use skills_policy::{Access, Capability, HostPattern, ResourceLimits, SandboxChoice, Secret};
-use skills_sandbox::InputStream;
+use skills_sandbox::{InputStream, ProgramTerminal};
 
 use crate::error::{Repr, RuntimeError};
 use crate::{CallContext, HostCommand, InputProtocol, SessionDirectory};
@@ -102,6 +102,9 @@ pub struct ExecutionOptions {
     /// WebAssembly ignores it, and for a container all of it is read before the program starts, at
     /// most 16 MiB. Default: none.
     pub input_stream: Option<InputStream>,
+    /// A terminal of its own for the program, on backends that have one (native programs on Linux).
+    /// Others ignore it. Default: none, so that the program has three pipes.
+    pub terminal: Option<ProgramTerminal>,
     /// Number of bytes that are kept of each output stream, a quarter of them from the end. `None`
     /// means the default. Limited by the policy.
     pub captured_bytes: Option<usize>,
@@ -249,6 +252,7 @@ impl Default for ExecutionOptions {
             input_protocol: InputProtocol::default(),
             stdin: None,
             input_stream: None,
+            terminal: None,
             captured_bytes: None,
             output_limit_bytes: None,
             env: BTreeMap::new(),

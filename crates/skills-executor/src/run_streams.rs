@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use skills_audit::ContentHash;
-use skills_sandbox::{EventSender, InputStream, ProgramStreams};
+use skills_sandbox::{EventSender, InputStream, ProgramStreams, ProgramTerminal};
 use tokio::sync::oneshot;
 
 use crate::error::{Repr, RuntimeError};
@@ -21,6 +21,7 @@ const RECORDED_BYTES: usize = 64 << 10;
 pub(crate) struct RunStreams {
     stdin: Bytes,
     input: Option<InputStream>,
+    terminal: Option<ProgramTerminal>,
     recorded: Arc<Mutex<RecordedInput>>,
 }
 
@@ -39,9 +40,11 @@ impl RunStreams {
             let read = read_to_end(reader, wall_time).await;
             stdin = read.map_err(|source| Repr::ProgramInput { source })?.into();
         }
+        let terminal = planned.options().terminal.clone();
         Ok(Self {
             stdin,
             input,
+            terminal: terminal.filter(|_| planned.uses_programs_of_host()),
             recorded: Arc::default(),
         })
     }
@@ -65,6 +68,7 @@ impl RunStreams {
                 })
             });
         streams.events = events.cloned();
+        streams.terminal = self.terminal.clone();
         streams
     }
 

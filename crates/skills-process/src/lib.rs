@@ -71,8 +71,8 @@ pub use scratch_location::{SCRATCH_PREFIX, memory_scratch_parent};
 pub use small_executable::small_executable;
 #[cfg(unix)]
 pub use supervise::{
-    Bounds, GroupLeader, Leader, LeaderStatus, Pipes, Process, QuotaWatch, SpawnedGroup,
-    SupervisedOutput, supervise,
+    Bounds, GroupLeader, InputEnd, Leader, LeaderStatus, OutputEnd, Process, QuotaWatch,
+    SpawnedGroup, Streams, SupervisedOutput, supervise,
 };
 #[cfg(target_os = "linux")]
 pub use supervise::{PidfdChild, PidfdLeader};

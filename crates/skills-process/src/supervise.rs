@@ -25,6 +25,8 @@ mod leader;
 mod pidfd;
 mod pipe;
 mod quota_watch;
+#[cfg(target_os = "linux")]
+mod terminal;
 
 use std::io;
 use std::os::fd::OwnedFd;
@@ -39,13 +41,14 @@ use skills_sandbox::{
     CancellationToken, CapturedOutput, EventSender, InputStream, OutputStream, ProgramStreams,
     QuotaExceeded, StopSignal, Termination, wait_cancelled,
 };
+use tokio::net::unix::pipe::Receiver;
 use tokio::time::timeout;
 
 use crate::QuotaMonitor;
 use pipe::{OutputTarget, SharedOutput, StreamEnd, capture, forward_stdin, write_stdin};
 
 pub use group::{GroupLeader, SpawnedGroup};
-pub use leader::{Leader, LeaderStatus, Pipes, Process};
+pub use leader::{InputEnd, Leader, LeaderStatus, OutputEnd, Process, Streams};
 #[cfg(target_os = "linux")]
 pub use pidfd::{PidfdChild, PidfdLeader};
 pub use quota_watch::QuotaWatch;
@@ -111,7 +114,7 @@ pub async fn supervise(
     bounds: &Bounds<'_>,
 ) -> io::Result<SupervisedOutput> {
     let limits = bounds.limits;
-    let (mut leader, pipes) = process.into_parts()?;
+    let (mut leader, of_process) = process.into_parts()?;
     let stdout = SharedOutput::default();
     let stderr = SharedOutput::default();
     let target = |stream, captured| OutputTarget {
@@ -120,11 +123,11 @@ pub async fn supervise(
         events: streams.events.as_ref(),
     };
     let mut output = pin!(read_both(
-        (pipes.stdout, target(OutputStream::Stdout, &stdout)),
-        (pipes.stderr, target(OutputStream::Stderr, &stderr)),
+        (of_process.stdout, target(OutputStream::Stdout, &stdout)),
+        (of_process.stderr, target(OutputStream::Stderr, &stderr)),
         limits
     ));
-    let mut input = pin!(feed_stdin(pipes.stdin, input, streams));
+    let mut input = pin!(feed_stdin(of_process.stdin, input, streams));
     let signaled = OnceLock::new();
     let mut stopped = pin!(wait_stopped(bounds, leader.group(), &signaled));
     let watch = QuotaWatch::new(
@@ -254,21 +257,40 @@ fn termination(stop: StopReason, status: LeaderStatus, limits: &ResourceLimits) 
 }
 
 /// Passes the input of the caller to the program.
-async fn feed_stdin(pipe: OwnedFd, input: &[u8], streams: &ProgramStreams) -> io::Result<()> {
-    match streams.input.as_ref().and_then(InputStream::take) {
-        Some(stream) => forward_stdin(pipe, stream),
-        None => write_stdin(pipe, input).await,
+async fn feed_stdin(end: InputEnd, input: &[u8], streams: &ProgramStreams) -> io::Result<()> {
+    let stream = streams.input.as_ref().and_then(InputStream::take);
+    match (end, stream) {
+        (InputEnd::Pipe(pipe), Some(stream)) => forward_stdin(pipe, stream),
+        (InputEnd::Pipe(pipe), None) => write_stdin(pipe, input).await,
+        #[cfg(target_os = "linux")]
+        (InputEnd::Terminal(master), Some(stream)) => terminal::forward_input(master, stream),
+        (InputEnd::Terminal(_), _) => Ok(()),
     }
 }
 
 /// Reads both streams to their ends; stops at the first exceeded output limit.
 async fn read_both(
-    (stdout, of_stdout): (OwnedFd, OutputTarget<'_>),
-    (stderr, of_stderr): (OwnedFd, OutputTarget<'_>),
+    (stdout, of_stdout): (OutputEnd, OutputTarget<'_>),
+    (stderr, of_stderr): (Option<OwnedFd>, OutputTarget<'_>),
     limits: &ResourceLimits,
 ) -> io::Result<StreamEnd> {
-    let mut out = pin!(capture(stdout, of_stdout, limits));
-    let mut err = pin!(capture(stderr, of_stderr, limits));
+    let mut out = pin!(async {
+        match stdout {
+            OutputEnd::Pipe(pipe) => {
+                capture(Receiver::from_owned_fd(pipe)?, of_stdout, limits).await
+            }
+            #[cfg(target_os = "linux")]
+            OutputEnd::Terminal(master) => {
+                capture(terminal::TerminalReader::new(master), of_stdout, limits).await
+            }
+        }
+    });
+    let mut err = pin!(async {
+        match stderr {
+            Some(pipe) => capture(Receiver::from_owned_fd(pipe)?, of_stderr, limits).await,
+            None => Ok(StreamEnd::Eof),
+        }
+    });
     tokio::select! {
         end = &mut out => if end? == StreamEnd::LimitExceeded { Ok(StreamEnd::LimitExceeded) } else { err.await },
         end = &mut err => if end? == StreamEnd::LimitExceeded { Ok(StreamEnd::LimitExceeded) } else { out.await },

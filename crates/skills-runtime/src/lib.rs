@@ -80,7 +80,7 @@ pub use skills_library::{
 pub use skills_library::{ListPaths, ListRequest, ReferenceSearch, SkillIndex, SkillSearch};
 /// Parsing of `SKILL.md`.
 pub use skills_manifest as manifest;
-pub use skills_manifest::{Manifest, is_invisible};
+pub use skills_manifest::{Manifest, is_invisible, is_invisible_after};
 #[cfg(all(feature = "packages", unix))]
 pub use skills_packages as packages;
 /// Permissions and policy.
@@ -97,9 +97,10 @@ pub use skills_prompt::{Budget, SkillList};
 pub use skills_sandbox::SandboxErrorKind;
 pub use skills_sandbox::{
     CancellationToken, CapturedOutput, ChangedKeyLink, EnforcementReport, EnforcementStatus,
-    Evidence, InputSink, InputStream, Locale, NeverAllowed, OutputStream, Preparation, Quota,
-    QuotaExceeded, QuotaPart, Refusal, Refusals, RefusedOperation, Restriction, RunEvent, Sandbox,
-    SandboxError, ScriptType, StopSignal, Termination,
+    Evidence, InputSink, InputStream, Locale, NeverAllowed, OutputStream, Preparation,
+    ProgramTerminal, Quota, QuotaExceeded, QuotaPart, Refusal, Refusals, RefusedOperation,
+    Restriction, RunEvent, Sandbox, SandboxError, ScriptType, StopSignal, TerminalSize,
+    TerminalStreams, Termination,
 };
 #[cfg(all(feature = "container", target_os = "linux"))]
 pub use skills_sandbox_container::{ContainerSandbox, ImageReference};

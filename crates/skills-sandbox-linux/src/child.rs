@@ -321,7 +321,15 @@ fn announce(watchdog: c_int) -> Result<(), StepError> {
 /// Installs the standard streams and enters the working directory.
 fn install_streams(setup: &ChildSetup) -> Result<(), StepError> {
     begin_step(setup.fault, SetupStep::Streams)?;
-    for (target, source) in (0..).zip(setup.streams) {
+    if let Some(terminal) = setup.streams.terminal {
+        // This process leads a session without a terminal, so it takes that of no other session.
+        // SAFETY: system call without pointers.
+        check_result(
+            unsafe { system_call!(libc::SYS_ioctl, terminal, libc::TIOCSCTTY, 0) },
+            SetupStep::Streams,
+        )?;
+    }
+    for (target, source) in (0..).zip(setup.streams.standard) {
         // SAFETY: system call without pointers; the sources are above 2, so none is overwritten
         // before it is used.
         check_result(

@@ -4,40 +4,39 @@
 //! and filter are created here, in the parent.
 
 use std::ffi::{CStr, CString};
-use std::io;
-use std::os::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd};
+use std::os::fd::{AsRawFd, OwnedFd, RawFd};
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use libc::{c_char, c_int, sock_filter};
 use nix::fcntl::{FcntlArg, OFlag, fcntl};
-use nix::sys::socket::{AddressFamily, SockFlag, SockType, socketpair};
-use nix::unistd::pipe2;
 use skills_policy::SpawnGrant;
 use skills_process::MemoryRlimit;
-use skills_sandbox::SandboxError;
+use skills_sandbox::{ProgramTerminal, SandboxError};
 
+use crate::descriptors::{Descriptors, above_standard, pipe, pipe_error, socket_pair};
 use crate::granted_path::{OpenedPath, open_all, open_each};
 use crate::init_image::init_image;
 use crate::isolation::IsolationLevel;
 use crate::landlock_abi::LandlockAbi;
-use crate::landlock_ruleset::{DeferredRule, build_ruleset, deferred_rules};
+use crate::landlock_ruleset::{
+    DeferredRule, add_terminal, build_ruleset, deferred_rules, finish_ruleset,
+};
 use crate::memory_use::MemoryUse;
 use crate::plan::Plan;
+use crate::private_terminal::PrivateTerminal;
 use crate::rlimits::{MemoryCounting, Rlimits, rlimits};
 use crate::rootfs::{RootFs, nul_error};
 use crate::run_network::RunNetwork;
 use crate::setup_step::SetupStep;
 use crate::stack::Stack;
+use crate::standard_streams::{ChildStreams, ParentStreams, standard_streams};
 use crate::watchdog::Announcement;
 use skills_seccomp::{
     AllocationPolicy, FilterConfig, LinkPolicy, MetadataPolicy, Observation, ProcessPolicy,
     SharedMemoryPolicy, SocketPolicy, build_filter, unobserved_directory,
 };
-
-/// The standard streams of the child, as descriptors above 2.
-pub(crate) type Streams = [RawFd; 3];
 
 /// All data that the child reads: owned, immutable, and alive until the child has executed its
 /// program.
@@ -53,7 +52,7 @@ pub(crate) struct ChildSetup {
     pub(crate) namespaces: Option<Namespaces>,
     /// The first process of the process namespace, if there is one.
     pub(crate) init: Option<InitSetup>,
-    pub(crate) streams: Streams,
+    pub(crate) streams: ChildStreams,
     pub(crate) status: RawFd,
     /// The parent's end of the status pipe, of which the child has to close its copy.
     pub(crate) status_reader: RawFd,
@@ -143,13 +142,6 @@ impl NetworkSetup {
     }
 }
 
-/// The parent's ends of the standard streams.
-pub(crate) struct ParentStreams {
-    pub(crate) stdin: OwnedFd,
-    pub(crate) stdout: OwnedFd,
-    pub(crate) stderr: OwnedFd,
-}
-
 /// The parent's ends of pipes and sockets to the child.
 pub(crate) struct ParentEnds {
     pub(crate) streams: ParentStreams,
@@ -168,43 +160,8 @@ pub(crate) struct ChildOptions<'a> {
     pub(crate) announcement: Option<Announcement>,
     pub(crate) memory: MemoryCounting,
     pub(crate) fault: Option<SetupStep>,
-}
-
-/// Owns descriptors whose numbers the child uses.
-#[derive(Default)]
-struct Descriptors(Vec<OwnedFd>);
-
-impl Descriptors {
-    fn keep(&mut self, descriptor: OwnedFd) -> RawFd {
-        let number = descriptor.as_raw_fd();
-        self.0.push(descriptor);
-        number
-    }
-
-    /// Keeps copies, since the cgroup of a cancelled run is dropped while its child waits in the
-    /// queue of the spawner thread; the numbers must not be reused for other files until then.
-    fn keep_copies(&mut self, files: &[OwnedFd]) -> Result<Vec<RawFd>, SandboxError> {
-        files
-            .iter()
-            .map(|file| Ok(self.keep(file.try_clone().map_err(pipe_error)?)))
-            .collect()
-    }
-}
-
-/// Creates the pipes of the standard streams. Returns the child's and the parent's ends.
-fn standard_streams(
-    descriptors: &mut Descriptors,
-) -> Result<([RawFd; 3], ParentStreams), SandboxError> {
-    let (child_stdin, stdin) = pipe()?;
-    let (stdout, child_stdout) = pipe()?;
-    let (stderr, child_stderr) = pipe()?;
-    let child = [child_stdin, child_stdout, child_stderr].map(|end| descriptors.keep(end));
-    let parent = ParentStreams {
-        stdin,
-        stdout,
-        stderr,
-    };
-    Ok((child, parent))
+    /// The terminal to open.
+    pub(crate) terminal: Option<&'a ProgramTerminal>,
 }
 
 impl ChildSetup {
@@ -223,8 +180,21 @@ impl ChildSetup {
             Some(_) => open_all(plan.paths(), &plan.relocated)?,
             None => Vec::new(),
         };
-        let ruleset = Ruleset::new(plan, options.landlock, &sources, &mut descriptors)?;
-        let (child_streams, streams) = standard_streams(&mut descriptors)?;
+        let (terminal, slave) = match options.terminal {
+            Some(requested) => {
+                let (terminal, slave) = PrivateTerminal::open(requested)?;
+                let slave = above_standard(slave)?;
+                (Some((terminal, slave.as_raw_fd())), Some(slave))
+            }
+            None => (None, None),
+        };
+        let allowed = Allowed {
+            sources: &sources,
+            terminal: slave.as_ref(),
+        };
+        let ruleset = Ruleset::new(plan, options.landlock, &allowed, &mut descriptors)?;
+        let (child_streams, streams) = standard_streams(&mut descriptors, terminal)?;
+        slave.map(|slave| descriptors.keep(slave));
         let (status, child_status) = pipe()?;
         // The parent reads this pipe while it still holds a copy of the writing end, so a blocking
         // read of an empty pipe would never return.
@@ -276,7 +246,7 @@ impl ChildSetup {
             cgroup_procs_files,
             watchdog,
             fault: options.fault,
-            owned: Mutex::new(descriptors.0),
+            owned: Mutex::new(descriptors.into_owned()),
         };
         let parent_ends = ParentEnds {
             streams,
@@ -304,6 +274,13 @@ impl ChildSetup {
             .unwrap_or_else(PoisonError::into_inner)
             .clear();
     }
+}
+
+/// Files that the host process opened and the program may use.
+struct Allowed<'a> {
+    sources: &'a [OpenedPath],
+    /// The slave side of the terminal, which programs open again by `/dev/stdout`.
+    terminal: Option<&'a OwnedFd>,
 }
 
 impl InitSetup {
@@ -347,7 +324,7 @@ impl Ruleset {
     fn new(
         plan: &Plan,
         landlock: Option<LandlockAbi>,
-        sources: &[OpenedPath],
+        allowed: &Allowed<'_>,
         descriptors: &mut Descriptors,
     ) -> Result<Option<Self>, SandboxError> {
         let abi = match (plan.isolation, landlock) {
@@ -364,12 +341,17 @@ impl Ruleset {
             (_, Some(abi)) => abi,
         };
         let ruleset = match &plan.rootfs {
-            Some(_) => build_ruleset(sources.iter().map(Ok), plan.network, abi)?,
+            Some(_) => build_ruleset(allowed.sources.iter().map(Ok), plan.network, abi)?,
             None => {
                 let sources = open_each(plan.paths(), &plan.relocated);
                 build_ruleset(sources, plan.network, abi)?
             }
         };
+        let ruleset = match allowed.terminal {
+            Some(terminal) => add_terminal(ruleset, terminal, abi)?,
+            None => ruleset,
+        };
+        let ruleset = finish_ruleset(ruleset)?;
         let descriptor = descriptors.keep(above_standard(ruleset)?);
         let deferred_rules = match &plan.rootfs {
             Some(rootfs) => deferred_rules(abi, rootfs)?,
@@ -489,40 +471,6 @@ unsafe impl Send for CStringArray {}
 )]
 // SAFETY: as above.
 unsafe impl Sync for CStringArray {}
-
-/// Creates a pipe whose ends close on exec and are above the three standard descriptors, even in a
-/// host that closed those: the child moves its streams to 0, 1 and 2, and must not overwrite a
-/// descriptor that it still needs.
-fn pipe() -> Result<(OwnedFd, OwnedFd), SandboxError> {
-    let (reader, writer) = pipe2(OFlag::O_CLOEXEC).map_err(pipe_error)?;
-    Ok((above_standard(reader)?, above_standard(writer)?))
-}
-
-/// Creates the pair of sockets for descriptors, and returns the child's end and the parent's. They are
-/// streams: the kernel queues any number of bytes, and a read ends at each descriptor.
-fn socket_pair() -> Result<(OwnedFd, OwnedFd), SandboxError> {
-    let flags = SockFlag::SOCK_CLOEXEC | SockFlag::SOCK_NONBLOCK;
-    let (child_end, parent_end) =
-        socketpair(AddressFamily::Unix, SockType::Stream, None, flags).map_err(pipe_error)?;
-    Ok((above_standard(child_end)?, above_standard(parent_end)?))
-}
-
-#[expect(
-    unsafe_code,
-    reason = "the wrapper returns the new descriptor as a bare number"
-)]
-fn above_standard(descriptor: OwnedFd) -> Result<OwnedFd, SandboxError> {
-    if descriptor.as_raw_fd() > 2 {
-        return Ok(descriptor);
-    }
-    let copy = fcntl(&descriptor, FcntlArg::F_DUPFD_CLOEXEC(3)).map_err(pipe_error)?;
-    // SAFETY: the descriptor was just created, so nothing else owns it.
-    Ok(unsafe { OwnedFd::from_raw_fd(copy) })
-}
-
-fn pipe_error(error: impl Into<io::Error>) -> SandboxError {
-    SandboxError::setup("creating pipes", error.into())
-}
 
 fn c_string(bytes: &[u8]) -> Result<CString, SandboxError> {
     CString::new(bytes).map_err(|_| nul_error())

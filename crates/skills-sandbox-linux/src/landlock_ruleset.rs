@@ -33,7 +33,7 @@ pub(crate) fn build_ruleset<S: Borrow<OpenedPath>>(
     sources: impl IntoIterator<Item = Result<S, SandboxError>>,
     network: RunNetwork,
     version: LandlockAbi,
-) -> Result<OwnedFd, SandboxError> {
+) -> Result<RulesetCreated, SandboxError> {
     let abi = abi(version);
     let mut ruleset = create_ruleset(network, version).map_err(|error| setup_error(&error))?;
     for source in sources {
@@ -45,6 +45,24 @@ pub(crate) fn build_ruleset<S: Borrow<OpenedPath>>(
         }
         ruleset = add_path(ruleset, source, abi).map_err(|error| setup_error(&error))?;
     }
+    Ok(ruleset)
+}
+
+/// Allows the terminal of the program, by its open slave side.
+pub(crate) fn add_terminal(
+    ruleset: RulesetCreated,
+    slave: &OwnedFd,
+    version: LandlockAbi,
+) -> Result<RulesetCreated, SandboxError> {
+    let abi = abi(version);
+    let rights = access_rights(PathAccess::Terminal, abi) & AccessFs::from_file(abi);
+    ruleset
+        .add_rule(PathBeneath::new(slave, rights))
+        .map_err(|error| setup_error(&error))
+}
+
+/// Returns the descriptor of a ruleset.
+pub(crate) fn finish_ruleset(ruleset: RulesetCreated) -> Result<OwnedFd, SandboxError> {
     let descriptor: Option<OwnedFd> = ruleset.into();
     descriptor.ok_or_else(|| setup_error(&"the kernel created no ruleset"))
 }
@@ -98,6 +116,8 @@ pub(crate) fn deferred_rules(
             .map(|scratch| (scratch, access_rights(PathAccess::Write, abi))),
     );
     paths.extend(rootfs.has_proc().then_some((Path::new("/proc"), read)));
+    let terminals = list | access_rights(PathAccess::Terminal, abi);
+    paths.extend(rootfs.terminals().map(|path| (path, terminals)));
     paths
         .into_iter()
         .map(|(path, rights)| {
@@ -131,6 +151,10 @@ fn access_rights(access: PathAccess, abi: ABI) -> BitFlags<AccessFs> {
         PathAccess::Read | PathAccess::ReadPublic => AccessFs::ReadFile | AccessFs::ReadDir,
         PathAccess::Execute => AccessFs::ReadFile | AccessFs::ReadDir | AccessFs::Execute,
         PathAccess::Device => AccessFs::ReadFile | AccessFs::WriteFile,
+        PathAccess::Terminal => {
+            (AccessFs::ReadFile | AccessFs::WriteFile | AccessFs::IoctlDev)
+                & AccessFs::from_all(abi)
+        }
         PathAccess::Protected | PathAccess::Hidden | PathAccess::Withheld => BitFlags::empty(),
         PathAccess::List => AccessFs::ReadDir.into(),
         PathAccess::Create => {

@@ -72,6 +72,7 @@ mod cgroup;
 mod child;
 mod child_setup;
 mod denied_settings;
+mod descriptors;
 mod excluded_paths;
 mod granted_path;
 mod hints;
@@ -89,6 +90,7 @@ mod path_rule;
 mod plan;
 #[cfg(test)]
 mod plan_properties;
+mod private_terminal;
 mod proc_entries;
 mod program_status;
 mod report;
@@ -104,6 +106,7 @@ mod setup_step;
 mod spawn;
 mod spawner;
 mod stack;
+mod standard_streams;
 mod user_ids;
 mod watchdog;
 

@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use skills_policy::{Access, FileGrant};
+use skills_sandbox::Job;
 
 use crate::isolation::IsolationLevel;
 
@@ -64,6 +65,13 @@ impl PathRule {
         self.access.is_exception()
     }
 
+    /// Returns a rule for the controlling terminal of the process that opens it, if the program has one:
+    /// no process of a run belongs to a session of the host.
+    pub(crate) fn own_terminal(job: &Job) -> Option<Self> {
+        let terminal = job.program_streams().terminal.as_ref();
+        terminal.map(|_| Self::system("/dev/tty", PathAccess::Terminal))
+    }
+
     /// Creates a rule for a path of the system, where symlinks such as `/bin` are normal.
     pub(crate) fn system(path: impl Into<PathBuf>, access: PathAccess) -> Self {
         Self {
@@ -98,6 +106,8 @@ pub enum PathAccess {
     Execute,
     /// Read and write a device.
     Device,
+    /// Read and write a terminal, and change its modes.
+    Terminal,
     /// Read a device.
     ReadDevice,
     /// Everything except executing files and creating devices.

@@ -185,6 +185,7 @@ impl Plan {
         let keys = find_keys(grants, context.isolation)?;
         check_readable(&current_dir, &keys)?;
         let mut paths = build_path_rules(grants, &program, program_finder, context);
+        paths.extend(PathRule::own_terminal(job));
         if has_namespaces {
             paths.extend(exception_rules(grants, &protected, &keys));
         } else {

@@ -92,7 +92,7 @@ impl Model {
             MountOp::Directory(_) | MountOp::Unreadable => Node::Directory,
             MountOp::Symlink { .. } => Node::Link,
             MountOp::File { .. } => Node::File,
-            MountOp::Proc { .. } => Node::Proc,
+            MountOp::Proc { .. } | MountOp::Terminals { .. } => Node::Proc,
             MountOp::Scratch { .. } => Node::Scratch,
             MountOp::ScratchAlias { scratch, .. } => {
                 let scratch = Path::new("/").join(OsStr::from_bytes(scratch.to_bytes()));

@@ -50,6 +50,11 @@ pub(crate) enum MountOp {
     ScratchAlias { path: CString, scratch: CString },
     /// Mounts a new `/proc`.
     Proc(ProcMount),
+    /// Mounts a file system of terminals, none of which is one of the host.
+    Terminals {
+        path: CString,
+        options: Vec<(CString, CString)>,
+    },
     /// Mounts an empty, read-only file system over a directory.
     Mask {
         path: CString,
@@ -105,6 +110,7 @@ impl MountOp {
             | Self::Scratch { path, .. }
             | Self::ScratchAlias { path, .. }
             | Self::Proc(ProcMount { path, .. })
+            | Self::Terminals { path, .. }
             | Self::Mask { path, .. }
             | Self::Withhold { path, .. }
             | Self::Bind { path, .. } => path,
@@ -205,6 +211,15 @@ impl RootFsBuilder {
             RootFsEntry::Scratch { bytes, files, .. } => MountOp::Scratch {
                 path,
                 options: size_options(*bytes, *files, 0o700)?,
+            },
+            RootFsEntry::Terminals(_) => MountOp::Terminals {
+                path,
+                options: vec![
+                    (c"ptmxmode".into(), c"0666".into()),
+                    (c"mode".into(), c"0600".into()),
+                    // The host has one number of terminals for all its users.
+                    (c"max".into(), c"64".into()),
+                ],
             },
             RootFsEntry::Mask(hidden) => return resolve_mask(hidden, path, sources),
             RootFsEntry::Withhold { file, .. } => {

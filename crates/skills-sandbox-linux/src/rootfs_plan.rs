@@ -13,6 +13,8 @@ use crate::user_ids::UserIds;
 const SCRATCH_PATH: &str = "/tmp";
 /// The directory in which C libraries create shared memory and semaphores.
 const SHARED_MEMORY_PATH: &str = "/dev/shm";
+/// The directory of terminals.
+const TERMINALS_PATH: &str = "/dev/pts";
 /// Maximum files in the scratch space.
 const SCRATCH_FILES: u64 = 65_536;
 
@@ -69,6 +71,8 @@ pub(crate) enum RootFsEntry {
     },
     /// A `/proc` with the processes of the run and [facts about the machine](crate::proc_entries).
     Proc(PathBuf),
+    /// Terminals that programs of the run open themselves.
+    Terminals(PathBuf),
     /// An empty directory over a hidden directory of the host.
     Mask(PathBuf),
     /// A file or directory that cannot be opened, over one of the host.
@@ -88,6 +92,7 @@ impl RootFsEntry {
         match self {
             Self::Directory(path)
             | Self::Proc(path)
+            | Self::Terminals(path)
             | Self::Mask(path)
             | Self::Withhold { path, .. } => path,
             Self::Symlink { path, .. }
@@ -117,6 +122,11 @@ impl RootFsPlan {
             RootFsEntry::Directory(home_path(scratch)),
         ];
         entries.extend(shared_memory_entry(paths, scratch));
+        entries.push(RootFsEntry::Terminals(TERMINALS_PATH.into()));
+        entries.push(RootFsEntry::Symlink {
+            path: "/dev/ptmx".into(),
+            target: "pts/ptmx".into(),
+        });
         if context.mount_proc {
             entries.push(RootFsEntry::Proc("/proc".into()));
             entries.push(RootFsEntry::Symlink {
@@ -190,6 +200,14 @@ impl RootFsPlan {
         self.entries
             .iter()
             .any(|entry| matches!(entry, RootFsEntry::Proc(_)))
+    }
+
+    /// Returns the directory of the terminals that programs open.
+    pub(crate) fn terminals(&self) -> Option<&Path> {
+        self.entries
+            .iter()
+            .find(|entry| matches!(entry, RootFsEntry::Terminals(_)))
+            .map(RootFsEntry::path)
     }
 
     /// Returns the path of the scratch space.
@@ -368,7 +386,7 @@ fn mount_attrs(access: PathAccess) -> MountAttrs {
         PathAccess::Write | PathAccess::Create => base.union(MountAttrs::NODEV),
         // A read-only mount allows writing to a device on it, but not changing the mode of the
         // device file.
-        PathAccess::Device | PathAccess::ReadDevice => {
+        PathAccess::Device | PathAccess::ReadDevice | PathAccess::Terminal => {
             base.union(MountAttrs::NOEXEC).union(MountAttrs::READ_ONLY)
         }
     }

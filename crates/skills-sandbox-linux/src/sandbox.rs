@@ -32,6 +32,7 @@ use crate::name_server::{NameServer, with_names};
 use crate::observer::{Observer, observed, refusals};
 use crate::path_rule::PlanContext;
 use crate::plan::Plan;
+use crate::private_terminal::with_size;
 use crate::program_status::program_termination;
 use crate::report::{ReportInput, probe_report};
 use crate::resident_monitor::{ResidentMonitor, memory_refusal, memory_termination, run_monitored};
@@ -215,10 +216,19 @@ impl LinuxSandbox {
         let home = child.listeners.home.take();
         let name_server = NameServer::start(child.listeners.names.take());
         let observer = Observer::start(child.listeners.filter.take(), &plan)?;
+        let terminal = child.clone_terminal().map_err(supervise_error)?;
+        let terminal = job
+            .program_streams()
+            .terminal
+            .as_ref()
+            .zip(terminal.as_ref());
         let resident_monitor = ResidentMonitor::new(&child, &plan, cgroup.as_ref());
         let (result, has_exceeded) = run_monitored(
             with_names(
-                observed(self.supervise_run(child, &job, &bounds), observer.as_ref()),
+                observed(
+                    with_size(self.supervise_run(child, &job, &bounds), terminal),
+                    observer.as_ref(),
+                ),
                 name_server.as_ref(),
             ),
             resident_monitor.as_ref(),
@@ -375,6 +385,7 @@ impl LinuxSandbox {
                     _ => MemoryCounting::PerProcess,
                 },
                 fault: self.fault,
+                terminal: job.program_streams().terminal.as_ref(),
             },
         )?;
         let spawned = timeout(wall_time, child.spawn(&spawner, setup, parent_ends)).await;

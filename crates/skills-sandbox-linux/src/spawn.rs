@@ -8,7 +8,7 @@ use nix::sys::signal::{Signal, killpg};
 use nix::sys::socket::{ControlMessageOwned, MsgFlags, recvmsg};
 use nix::sys::wait::{Id, WaitPidFlag, waitid};
 use nix::unistd::Pid;
-use skills_process::PidfdChild;
+use skills_process::{OutputEnd, PidfdChild, Streams};
 use skills_sandbox::SandboxError;
 use tokio::io::Interest;
 use tokio::io::unix::AsyncFd;
@@ -17,11 +17,11 @@ use crate::child::{
     self, FILTER_LISTENER, HOME_DIRECTORY, MOUNT_NAMESPACE, NAME_LISTENER, NETWORK_LISTENER,
     SERVICE_LISTENER,
 };
-use crate::child_setup::ParentStreams;
 use crate::memory_use::MemoryUse;
 use crate::setup_slot::SetupSlot;
 use crate::setup_step::{Message, READY, SetupStep, StepFailure};
 use crate::stack::Stack;
+use crate::standard_streams::{ParentOutput, ParentStreams};
 use crate::watchdog::{self, WatchedGroup};
 
 /// A child that executes its program, and the parent's ends of its pipes. Dropping it kills the
@@ -66,6 +66,15 @@ impl SpawnedChild {
         )
     }
 
+    /// Duplicates the master side of the child's terminal, if it has one.
+    pub(crate) fn clone_terminal(&self) -> io::Result<Option<OwnedFd>> {
+        let streams = self.handles.as_ref().map(|(_, streams)| streams);
+        match streams.map(|streams| &streams.stdout) {
+            Some(ParentOutput::Terminal(terminal)) => terminal.try_clone().map(Some),
+            _ => Ok(None),
+        }
+    }
+
     /// Registers the child with Tokio. The caller then has to kill and reap it.
     #[expect(
         unsafe_code,
@@ -73,20 +82,21 @@ impl SpawnedChild {
     )]
     pub(crate) fn into_pidfd_child(mut self) -> io::Result<PidfdChild> {
         let (pidfd, streams) = self.handles.take().ok_or(io::ErrorKind::NotFound)?;
-        let ParentStreams {
-            stdin,
-            stdout,
-            stderr,
-        } = streams;
+        let streams = match streams.register() {
+            Ok(streams) => streams,
+            Err(error) => {
+                // Without its handles the destructor does not kill it.
+                kill(self.pid, &pidfd);
+                return Err(error);
+            }
+        };
         // SAFETY: an `OwnedFd` is open as long as it lives, always names the same descriptor, and
         // the `AsyncFd` owns it.
         match unsafe { AsyncFd::<OwnedFd>::register_with_interest(pidfd, Interest::READABLE) } {
             Ok(pidfd) => Ok(PidfdChild {
                 pidfd,
                 pid: self.pid,
-                stdin,
-                stdout,
-                stderr,
+                streams,
             }),
             Err(error) => {
                 // Without its handles the destructor does not kill it.
@@ -95,6 +105,20 @@ impl SpawnedChild {
                 Err(error)
             }
         }
+    }
+}
+
+impl ParentStreams {
+    /// Registers a terminal with Tokio.
+    fn register(self) -> io::Result<Streams> {
+        Ok(Streams {
+            stdin: self.stdin,
+            stdout: match self.stdout {
+                ParentOutput::Pipe(pipe) => OutputEnd::Pipe(pipe),
+                ParentOutput::Terminal(terminal) => terminal.into_output_end()?,
+            },
+            stderr: self.stderr,
+        })
     }
 }
 

@@ -1,13 +1,13 @@
 //! The program to run, with its input and grants.
 
 use std::collections::BTreeMap;
-use std::fmt;
 use std::path::{Component, Path, PathBuf};
 use std::time::Duration;
 
 use bytes::Bytes;
 use skills_policy::{Grants, is_unsafe_variable};
 
+use crate::env_variable::EnvVariable;
 use crate::{CancellationToken, Locale, Program, ProgramStreams, Quota, SandboxError, ScriptType};
 
 /// A program with its arguments, environment, input and grants, for a backend to run. A job cannot
@@ -56,14 +56,6 @@ pub struct Job {
     node_modules: Option<PathBuf>,
     python_path: Option<PathBuf>,
     tools: Vec<PathBuf>,
-}
-
-/// An environment variable.
-#[derive(Clone)]
-struct EnvVariable {
-    name: String,
-    value: String,
-    is_secret: bool,
 }
 
 impl Job {
@@ -474,13 +466,5 @@ impl Job {
     /// copied.
     pub fn shared_stdin(&self) -> Bytes {
         self.stdin.clone()
-    }
-}
-
-/// A secret shows only its name.
-impl fmt::Debug for EnvVariable {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let value = if self.is_secret { "…" } else { &self.value };
-        write!(f, "{}={value:?}", self.name)
     }
 }

@@ -31,12 +31,14 @@
 
 mod cancellation;
 mod capture;
+mod env_variable;
 mod error;
 mod job;
 mod locale;
 mod program;
 mod program_environment;
 mod program_streams;
+mod program_terminal;
 mod quota;
 mod refusal;
 mod report;
@@ -52,6 +54,7 @@ pub use locale::Locale;
 pub use program::{Program, ScriptType};
 pub use program_environment::Environment;
 pub use program_streams::{InputSink, InputStream, ProgramStreams};
+pub use program_terminal::{ProgramTerminal, TerminalSize, TerminalStreams};
 pub use quota::{Quota, QuotaExceeded, QuotaPart};
 pub use refusal::{Evidence, NeverAllowed, Refusal, Refusals, RefusedOperation};
 pub use report::{EnforcementReport, EnforcementStatus, ReportField, Restriction};

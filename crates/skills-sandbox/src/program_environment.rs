@@ -8,7 +8,7 @@ use std::collections::BTreeSet;
 use std::fmt;
 use std::path::Path;
 
-use crate::Job;
+use crate::{Job, ProgramTerminal};
 
 /// The complete environment of a program, as a backend passes it: the [filtered
 /// variables](Job::filtered_envs) of the job, then those of the backend, which take precedence.
@@ -71,6 +71,13 @@ impl Environment {
         variables.extend(time_zone.map(|zone| ("TZ".to_owned(), zone.to_owned())));
         let python_path = job.python_module_directory().and_then(Path::to_str);
         variables.extend(python_path.map(|path| ("PYTHONPATH".to_owned(), path.to_owned())));
+        let terminal = job.program_streams().terminal.as_ref();
+        let of_terminal = terminal.map_or(&[][..], ProgramTerminal::environment);
+        for (name, value) in of_terminal {
+            if !variables.iter().any(|(known, _)| known == name) {
+                variables.push((name.clone(), value.clone()));
+            }
+        }
         let is_set = |name: &str| variables.iter().any(|(known, _)| known == name);
         let defaults: Vec<(String, String)> = DEFAULTS
             .iter()

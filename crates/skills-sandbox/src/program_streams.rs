@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use bytes::{Buf, Bytes};
 use tokio::sync::mpsc;
 
-use crate::EventSender;
+use crate::{EventSender, ProgramTerminal};
 
 /// The number of pieces of input that wait for their reader.
 const MAX_WAITING_PIECES: usize = 16;
@@ -25,6 +25,8 @@ pub struct ProgramStreams {
     /// [`CapturedOutput`](crate::CapturedOutput) keeps a limited number of bytes for messages and
     /// models.
     pub events: Option<EventSender>,
+    /// The terminal of the program.
+    pub terminal: Option<ProgramTerminal>,
 }
 
 /// Input that is read while a program runs, by the first that [takes](Self::take) it.

@@ -13,7 +13,7 @@ use tokio::process::{Child, Command};
 use tokio::signal::unix::{Signal as Signals, SignalKind, signal};
 use tokio::time::timeout;
 
-use super::leader::{Leader, LeaderStatus, Pipes, Process};
+use super::leader::{Leader, LeaderStatus, Process, Streams};
 
 /// How long to wait for a killed leader; the kernel releases it at once unless a device blocks it.
 const REAP_TIMEOUT: Duration = Duration::from_secs(2);
@@ -23,7 +23,7 @@ const REAP_TIMEOUT: Duration = Duration::from_secs(2);
 #[derive(Debug)]
 pub struct SpawnedGroup {
     leader: GroupLeader,
-    pipes: Pipes,
+    streams: Streams,
 }
 
 impl SpawnedGroup {
@@ -51,7 +51,7 @@ impl SpawnedGroup {
             .id()
             .and_then(|id| i32::try_from(id).ok())
             .ok_or_else(|| io::Error::other("the process has no PID"))?;
-        let pipes = take_pipes(&mut child);
+        let streams = take_pipes(&mut child);
         let leader = GroupLeader {
             child: Some(child),
             group: Pid::from_raw(number),
@@ -59,29 +59,29 @@ impl SpawnedGroup {
         };
         Ok(Self {
             leader,
-            pipes: pipes?,
+            streams: streams?,
         })
     }
 }
 
-fn take_pipes(child: &mut Child) -> io::Result<Pipes> {
+fn take_pipes(child: &mut Child) -> io::Result<Streams> {
     let (Some(stdin), Some(stdout), Some(stderr)) =
         (child.stdin.take(), child.stdout.take(), child.stderr.take())
     else {
         return Err(io::Error::other("pipe is missing"));
     };
-    Ok(Pipes {
-        stdin: stdin.into_owned_fd()?,
-        stdout: stdout.into_owned_fd()?,
-        stderr: stderr.into_owned_fd()?,
-    })
+    Ok(Streams::of_pipes(
+        stdin.into_owned_fd()?,
+        stdout.into_owned_fd()?,
+        stderr.into_owned_fd()?,
+    ))
 }
 
 impl Process for SpawnedGroup {
     type Leader = GroupLeader;
 
-    fn into_parts(self) -> io::Result<(GroupLeader, Pipes)> {
-        Ok((self.leader, self.pipes))
+    fn into_parts(self) -> io::Result<(GroupLeader, Streams)> {
+        Ok((self.leader, self.streams))
     }
 }
 

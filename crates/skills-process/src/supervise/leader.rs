@@ -3,17 +3,16 @@
 use std::io;
 use std::os::fd::OwnedFd;
 
-/// A process that was just spawned: the leader of its own process group, with pipes for its three
-/// streams.
+/// A process that was just spawned: the leader of its own process group, with its streams.
 pub trait Process: Send {
     /// The handle that waits for the leader, kills its group and reaps it.
     type Leader: Leader;
 
-    /// Splits the process into its leader and its pipes.
+    /// Splits the process into its leader and its streams.
     ///
     /// # Errors
-    /// Fails if a pipe is missing or the process cannot be watched; it is killed then.
-    fn into_parts(self) -> io::Result<(Self::Leader, Pipes)>;
+    /// Fails if a stream is missing or the process cannot be watched; it is killed then.
+    fn into_parts(self) -> io::Result<(Self::Leader, Streams)>;
 }
 
 /// The leader of a process group that was not reaped yet. Dropping it kills the group and reaps the
@@ -38,15 +37,48 @@ pub trait Leader: Send {
     fn reap(self) -> impl Future<Output = io::Result<LeaderStatus>> + Send;
 }
 
-/// The host's ends of the three pipes of a process.
+/// The host's ends of the standard streams of a process.
 #[derive(Debug)]
-pub struct Pipes {
-    /// The write end of its standard input.
-    pub stdin: OwnedFd,
-    /// The read end of its standard output.
-    pub stdout: OwnedFd,
-    /// The read end of its standard error.
-    pub stderr: OwnedFd,
+pub struct Streams {
+    /// Standard input.
+    pub stdin: InputEnd,
+    /// Standard output.
+    pub stdout: OutputEnd,
+    /// Standard error; `None` if it is the terminal that is its standard output.
+    pub stderr: Option<OwnedFd>,
+}
+
+/// Where the input of a process is written.
+#[derive(Debug)]
+pub enum InputEnd {
+    /// A pipe, which is closed at the end of the input.
+    Pipe(OwnedFd),
+    /// The master side of its terminal, where the end of the input has no effect: a program reads until
+    /// `Ctrl-D` is typed.
+    Terminal(OwnedFd),
+}
+
+/// Where the output of a process is read.
+#[derive(Debug)]
+pub enum OutputEnd {
+    /// A pipe.
+    Pipe(OwnedFd),
+    /// The master side of its terminal, which does not block. Registering a descriptor with Tokio is
+    /// unsafe, so the backend does it.
+    #[cfg(target_os = "linux")]
+    Terminal(tokio::io::unix::AsyncFd<OwnedFd>),
+}
+
+impl Streams {
+    /// Returns the streams of a process with three pipes.
+    #[must_use]
+    pub fn of_pipes(stdin: OwnedFd, stdout: OwnedFd, stderr: OwnedFd) -> Self {
+        Self {
+            stdin: InputEnd::Pipe(stdin),
+            stdout: OutputEnd::Pipe(stdout),
+            stderr: Some(stderr),
+        }
+    }
 }
 
 /// How a leader ended.

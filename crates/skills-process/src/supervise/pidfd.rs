@@ -11,13 +11,12 @@ use rustix::process::{WaitId, WaitIdOptions, waitid};
 use tokio::io::unix::AsyncFd;
 use tokio::time::timeout;
 
-use super::leader::{Leader, LeaderStatus, Pipes, Process};
+use super::leader::{Leader, LeaderStatus, Process, Streams};
 
 /// How long to wait for a killed leader.
 const REAP_TIMEOUT: Duration = Duration::from_secs(2);
 
-/// A process that was just spawned: the leader of its own process group, with pipes for its three
-/// streams.
+/// A process that was just spawned: the leader of its own process group, with its streams.
 #[derive(Debug)]
 pub struct PidfdChild {
     /// Identifies the leader, and becomes readable when it exits. Registering a descriptor with
@@ -25,28 +24,19 @@ pub struct PidfdChild {
     pub pidfd: AsyncFd<OwnedFd>,
     /// The PID of the leader, which is also its process group ID.
     pub pid: i32,
-    /// The write end of its standard input.
-    pub stdin: OwnedFd,
-    /// The read end of its standard output.
-    pub stdout: OwnedFd,
-    /// The read end of its standard error.
-    pub stderr: OwnedFd,
+    /// Its standard streams.
+    pub streams: Streams,
 }
 
 impl Process for PidfdChild {
     type Leader = PidfdLeader;
 
-    fn into_parts(self) -> io::Result<(PidfdLeader, Pipes)> {
+    fn into_parts(self) -> io::Result<(PidfdLeader, Streams)> {
         let leader = PidfdLeader {
             pidfd: Some(self.pidfd),
             group: Pid::from_raw(self.pid),
         };
-        let pipes = Pipes {
-            stdin: self.stdin,
-            stdout: self.stdout,
-            stderr: self.stderr,
-        };
-        Ok((leader, pipes))
+        Ok((leader, self.streams))
     }
 }
 

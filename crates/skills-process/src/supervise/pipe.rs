@@ -1,4 +1,4 @@
-//! Writes to and reads from the pipes of a process.
+//! Writes to and reads from the streams of a process.
 
 use std::fs::File;
 use std::io::{self, Read};
@@ -8,8 +8,8 @@ use std::sync::{Mutex, PoisonError};
 use bytes::Bytes;
 use skills_policy::ResourceLimits;
 use skills_sandbox::{CapturedOutput, EventSender, EventsClosed, OutputStream};
-use tokio::io::{AsyncReadExt, AsyncWriteExt};
-use tokio::net::unix::pipe::{Receiver, Sender};
+use tokio::io::{AsyncRead, AsyncReadExt, AsyncWriteExt};
+use tokio::net::unix::pipe::Sender;
 
 /// Bytes per read: the capacity of a pipe.
 const CHUNK_BYTES: usize = 64 * 1024;
@@ -42,17 +42,16 @@ impl OutputTarget<'_> {
     }
 }
 
-/// Reads a pipe to its end; stops early if more bytes than the output limit arrive. If the
-/// receiver of the events was dropped, the pipe is closed, so that the next write of the program fails.
+/// Reads a pipe or terminal to its end; stops early if more bytes than the output limit arrive. If the
+/// receiver of the events was dropped, it is closed, so that the next write of the program fails.
 pub(super) async fn capture(
-    pipe: OwnedFd,
+    mut output: impl AsyncRead + Unpin,
     target: OutputTarget<'_>,
     limits: &ResourceLimits,
 ) -> io::Result<StreamEnd> {
-    let mut pipe = Receiver::from_owned_fd(pipe)?;
     let mut chunk = vec![0; CHUNK_BYTES];
     loop {
-        let length = pipe.read(&mut chunk).await?;
+        let length = output.read(&mut chunk).await?;
         if length == 0 {
             return Ok(StreamEnd::Eof);
         }

@@ -82,7 +82,7 @@ pub(super) const FILES: &[Row] = &[
         13,
         "open-device",
         "Open disks, memory, kernel log, virtualization and graphics devices.",
-        [DENIED, DENIED, DENIED, DENIED, CONTAINED],
+        [CONTAINED, DENIED, DENIED, DENIED, CONTAINED],
     ),
     row(
         14,

@@ -111,6 +111,14 @@ fn execute_op(operation: &MountOp, root: &Descriptor) -> Result<(), StepError> {
             let scratch = create_filesystem(c"tmpfs", options, attributes, SetupStep::RootFs)?;
             move_mount(&scratch, root.number(), path, SetupStep::RootFs)
         }
+        MountOp::Terminals { path, options } => {
+            create_directory(root, path)?;
+            // Where the kernel refuses it, as in some containers, programs open no terminals.
+            let attributes = MountAttrs::NOSUID.union(MountAttrs::NOEXEC);
+            let _ = create_filesystem(c"devpts", options, attributes, SetupStep::RootFs)
+                .and_then(|mount| move_mount(&mount, root.number(), path, SetupStep::RootFs));
+            Ok(())
+        }
         MountOp::Mask { path, options } => {
             let attributes = NO_EXEC.union(MountAttrs::READ_ONLY);
             let mask = create_filesystem(c"tmpfs", options, attributes, SetupStep::RootFs)?;

@@ -27,3 +27,4 @@ mod refusals;
 mod run;
 mod signals;
 mod skill;
+mod terminal;

@@ -32,7 +32,9 @@ async fn reading(observations: &mut Observations) {
     );
     let attempts = attempts_of(READS);
     let (tried, _) = python(&skill, &python_paths(&skill), &attempts).await;
+    let (devices, tried): (Vec<_>, Vec<_>) = tried.into_iter().partition(|tried| tried.case == 13);
     observations.check_denied(&tried);
+    check_devices(observations, &devices);
     let listings = [
         (3, "os.listdir('/')"),
         (3, "os.listdir('..')"),
@@ -64,6 +66,19 @@ async fn reading(observations: &mut Observations) {
 }
 
 /// The same with shell builtins, and with Node.
+/// With namespaces `ptmx` makes terminals of the run only. All other devices are denied.
+fn check_devices(observations: &mut Observations, tried: &[AttemptOutput]) {
+    if !observations.has_namespaces() {
+        return observations.check_denied(tried);
+    }
+    for tried in tried {
+        let what = format!("{} gave {:?}", tried.code, tried.result);
+        let is_of_run = tried.code.contains("/dev/ptmx");
+        let is_contained = is_of_run || tried.result.is_err();
+        observations.check(13, &what, AttemptResult::Contained, is_contained);
+    }
+}
+
 async fn shell_and_node(observations: &mut Observations) {
     let skill = create_scene(observations.mode);
     let before = metadata_of_tree(&skill.path(""));
@@ -89,6 +104,8 @@ async fn shell_and_node(observations: &mut Observations) {
         ],
     )
     .await;
+    let (devices, tried): (Vec<_>, Vec<_>) = tried.into_iter().partition(|tried| tried.case == 13);
+    check_devices(observations, &devices);
     observations.check_denied(&tried);
     fs::remove_file(skill.path("skill/main.sh")).unwrap();
     if has_node() {
