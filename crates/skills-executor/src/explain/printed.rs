@@ -31,7 +31,7 @@ const UNKNOWN_HOST: [&str; 5] = [
 ];
 /// Texts with which programs report operations that no rule allows, and that no filter of system calls
 /// tells apart.
-const NEVER_ALLOWED: [(&[&str], NeverAllowed); 2] = [
+const NEVER_ALLOWED: [(&[&str], NeverAllowed); 3] = [
     (
         &[
             "uv_interface_addresses returned",
@@ -50,6 +50,20 @@ const NEVER_ALLOWED: [(&[&str], NeverAllowed); 2] = [
         NeverAllowed {
             family: "semaphores",
             text: "create a semaphore for several processes",
+            reason: "without namespaces it would be one of the whole host",
+            is_probed: false,
+        },
+    ),
+    (
+        &[
+            "out of pty devices",
+            "failed to create pseudo-terminal",
+            "posix_openpt",
+            "/dev/ptmx",
+        ],
+        NeverAllowed {
+            family: "terminals",
+            text: "open a terminal",
             reason: "without namespaces it would be one of the whole host",
             is_probed: false,
         },
@@ -147,6 +161,10 @@ fn parse_line(line: &str, current_dir: &str) -> Option<RefusedOperation> {
     if line.contains("ENOENT") && line.contains(", mkdir '") {
         return Some(write(absolute_path(line)));
     }
+    let mut never = NEVER_ALLOWED.iter();
+    if let Some((_, never)) = never.find(|(markers, _)| contains_any(line, markers)) {
+        return Some(RefusedOperation::NeverAllowed(*never));
+    }
     let missing = [
         "No such file or directory",
         "Directory nonexistent",
@@ -167,10 +185,6 @@ fn parse_line(line: &str, current_dir: &str) -> Option<RefusedOperation> {
                 path: path.to_owned(),
             }
         });
-    }
-    let mut never = NEVER_ALLOWED.iter();
-    if let Some((_, never)) = never.find(|(markers, _)| contains_any(line, markers)) {
-        return Some(RefusedOperation::NeverAllowed(*never));
     }
     parse_host(line)
 }
@@ -196,7 +210,18 @@ pub(super) fn parse_read_only_paths(text: &str) -> impl Iterator<Item = &str> {
 pub(super) fn end_of(captured: &CapturedOutput) -> String {
     let text = captured.text();
     let start = text.len().saturating_sub(MAX_TEXT_BYTES);
-    text[text.ceil_char_boundary(start)..].to_owned()
+    without_colors(&text[text.ceil_char_boundary(start)..])
+}
+
+/// Returns a text without the colors that programs use on a terminal, also around names.
+fn without_colors(text: &str) -> String {
+    let mut parts = text.split("\u{1b}[");
+    let mut plain = parts.next().unwrap_or_default().to_owned();
+    for part in parts {
+        let end = part.find(|c| ('@'..='~').contains(&c));
+        plain.push_str(end.map_or("", |end| &part[end + 1..]));
+    }
+    plain
 }
 
 /// Returns where a line says that a file system is read-only.
@@ -565,6 +590,22 @@ mod tests {
         check(
             "    sl = self._semlock = _multiprocessing.SemLock(",
             "create a semaphore for several processes",
+        );
+        for line in [
+            "OSError: out of pty devices",
+            "script: failed to create pseudo-terminal: Permission denied",
+            "pexpect.exceptions.ExceptionPexpect: PermissionError: [Errno 13] Permission denied: '/dev/ptmx'",
+        ] {
+            check(line, "open a terminal");
+        }
+    }
+
+    #[test]
+    fn colors_of_messages_are_not_part_of_names() {
+        let text = "\u{1b}[1;35mModuleNotFoundError\u{1b}[0m: \u{1b}[35mNo module named 'x'\u{1b}[0m\u{1b}[";
+        assert_eq!(
+            without_colors(text),
+            "ModuleNotFoundError: No module named 'x'"
         );
     }
 
