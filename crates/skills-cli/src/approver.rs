@@ -1,6 +1,8 @@
 //! Approvers of the command line: the terminal, `--yes` and `--deny`.
 
-use std::io::{self, BufRead, IsTerminal};
+#[cfg(unix)]
+use std::fs::File;
+use std::io::{self, BufRead, BufReader, IsTerminal, Read};
 use std::sync::Arc;
 
 use clap::Args;
@@ -27,14 +29,13 @@ pub(crate) struct ApprovalArgs {
 }
 
 impl ApprovalArgs {
-    /// Returns the approver, or `None` if none is available. `input` is the argument that can be
-    /// `-`: then standard input was the input of the program, so no answer can be read from it.
-    pub(crate) fn approver(&self, input: Option<&str>) -> Option<Arc<dyn Approver>> {
+    /// Returns the approver, or `None` if none is available.
+    pub(crate) fn approver(&self) -> Option<Arc<dyn Approver>> {
         if self.yes {
             Some(Arc::new(AutoApprover))
         } else if self.deny {
             Some(Arc::new(Answer::Deny))
-        } else if input != Some("-") && is_terminal() {
+        } else if is_terminal() {
             Some(Arc::new(TerminalApprover))
         } else {
             None
@@ -44,8 +45,39 @@ impl ApprovalArgs {
 
 /// Returns true if the user can be asked.
 pub(crate) fn is_terminal() -> bool {
-    // Standard output can be a file or pipe: prompts go to standard error.
-    io::stdin().is_terminal() && io::stderr().is_terminal()
+    question_terminal().is_ok()
+}
+
+/// Opens the terminal that shows questions, which go to standard error. It is never standard input:
+/// that can be data, of which no line is an answer.
+///
+/// # Errors
+/// Fails if standard error is not a terminal.
+#[cfg(unix)]
+fn question_terminal() -> io::Result<File> {
+    use std::os::fd::AsFd;
+    let errors = io::stderr();
+    if !errors.is_terminal() {
+        return Err(io::ErrorKind::NotConnected.into());
+    }
+    // The controlling terminal is opened again: the descriptor may be for writing only.
+    if rustix::termios::tcgetpgrp(&errors).is_ok() {
+        #[expect(
+            clippy::disallowed_methods,
+            reason = "the terminal is not a file of a skill"
+        )]
+        return File::open("/dev/tty");
+    }
+    errors.as_fd().try_clone_to_owned().map(File::from)
+}
+
+#[cfg(not(unix))]
+fn question_terminal() -> io::Result<io::Stdin> {
+    if io::stdin().is_terminal() && io::stderr().is_terminal() {
+        Ok(io::stdin())
+    } else {
+        Err(io::ErrorKind::NotConnected.into())
+    }
 }
 
 /// Approves every request, except those with an `ask` rule of the administrator and writes to a
@@ -84,11 +116,8 @@ impl Approver for TerminalApprover {
             output.status_lines(&text);
             for _ in 0..MAX_ANSWERS {
                 output.status_lines(choices(&answers));
-                // Keys typed ahead were pressed before the question could be read, so they approve
-                // nothing.
-                flush_terminal_input();
                 // The terminal is read on a blocking thread, so that Ctrl-C still ends the command.
-                let line = skills_threads::run_blocking(read_line).await??;
+                let line = skills_threads::run_blocking(read_answer).await??;
                 match parse_answer(&line).filter(|answer| answers.contains(answer)) {
                     Some(answer) => return Ok(Some(answer)),
                     None => output.status("unknown answer"),
@@ -110,6 +139,8 @@ fn choices(answers: &[Answer]) -> &'static str {
     }
 }
 
+/// Longer lines than any answer.
+const MAX_ANSWER_BYTES: u64 = 1_024;
 /// The number of answers that are read before an approval is denied.
 const MAX_ANSWERS: usize = 3;
 
@@ -140,20 +171,18 @@ pub(crate) fn confirm(text: &str, output: Output) -> Confirmation {
         return Confirmation::Unanswered;
     }
     output.status_lines(text);
-    flush_terminal_input();
     // A terminal that cannot be read has not confirmed anything.
-    match read_line().as_deref() {
+    match read_answer().as_deref() {
         Ok("y" | "yes") => Confirmation::Yes,
         _ => Confirmation::No,
     }
 }
 
 /// Asks a question with yes and no; `None` if there was another answer, such as an empty line.
-/// Standard input must be a terminal.
+/// A terminal must be available.
 pub(crate) fn choose(question: &str) -> Option<bool> {
     Output::Text.status_lines(question);
-    flush_terminal_input();
-    match read_line().as_deref() {
+    match read_answer().as_deref() {
         Ok("y" | "yes") => Some(true),
         Ok("n" | "no") => Some(false),
         _ => None,
@@ -203,25 +232,21 @@ pub(crate) fn require_consent(
 
 /// Returns the error of a question that cannot be asked.
 pub(crate) fn no_terminal() -> CommandError {
-    let message = "cannot ask for confirmation: standard input is not a terminal";
+    let message = "cannot ask for confirmation: no terminal is available";
     CommandError::new("confirmation-required", Exit::Denied, message).with_help("pass `--yes`")
 }
 
-fn read_line() -> io::Result<String> {
+/// Reads a line that is typed from now on. Keys typed ahead were pressed before the question could be
+/// read, so they approve nothing.
+fn read_answer() -> io::Result<String> {
+    let terminal = question_terminal()?;
+    // A terminal that cannot be flushed is still asked.
+    #[cfg(unix)]
+    let _ = rustix::termios::tcflush(&terminal, rustix::termios::QueueSelector::IFlush);
     let mut response = String::new();
-    io::stdin().lock().read_line(&mut response)?;
+    BufReader::new(terminal.take(MAX_ANSWER_BYTES)).read_line(&mut response)?;
     Ok(response.trim().to_ascii_lowercase())
 }
-
-/// Discards input that was typed before the prompt was shown.
-#[cfg(unix)]
-fn flush_terminal_input() {
-    // A terminal that cannot be flushed is still asked.
-    let _ = nix::sys::termios::tcflush(io::stdin(), nix::sys::termios::FlushArg::TCIFLUSH);
-}
-
-#[cfg(not(unix))]
-fn flush_terminal_input() {}
 
 #[cfg(test)]
 mod tests {

@@ -14,6 +14,7 @@ use skills_runtime::{CancellationToken, StopSignal};
 
 use crate::async_runtime;
 use crate::run_exit::RunExit;
+use crate::terminal::leave_program_modes;
 
 /// Runs a future on this thread until it completes or a signal arrives. Returns `None` after a
 /// signal.
@@ -89,6 +90,8 @@ pub(crate) fn run_until_cancelled<F: Future>(
         }
     });
     executor.shutdown_background();
+    // A dropped future left them.
+    leave_program_modes();
     if let Some(signal) = result.signal {
         exit_at_next_interrupt(RunExit::Interrupted(signal));
     }
@@ -104,6 +107,7 @@ fn exit_at_next_interrupt(exit: RunExit) {
             .build();
         if let Ok(executor) = executor {
             executor.block_on(wait_for_interrupt());
+            leave_program_modes();
             std::process::exit(i32::from(exit.code()));
         }
     };
@@ -177,7 +181,7 @@ async fn receive(signal: &mut Option<tokio::signal::unix::Signal>) {
 
 /// Returns the mask of ignored signals, or 0 if the kernel does not report it.
 #[cfg(unix)]
-fn ignored_signals() -> u64 {
+pub(crate) fn ignored_signals() -> u64 {
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
     let mask = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
     mask.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok())

@@ -45,7 +45,7 @@ impl Call {
         } else {
             interpreters.chosen
         };
-        let approver = self.approval.approver(Some(&self.arguments));
+        let approver = self.approval.approver();
         let builder = context.builder(&interpreters)?;
         // Hooks use the approver of the runtime.
         let builder = approver.iter().cloned().fold(builder, Builder::approver);

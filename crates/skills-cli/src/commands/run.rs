@@ -6,7 +6,9 @@ mod hooks;
 mod live_output;
 mod output_files;
 mod report;
+mod run_terminal;
 
+use std::io::{self, IsTerminal};
 use std::path::{Path, PathBuf};
 
 use clap::Args;
@@ -22,6 +24,7 @@ use self::hooks::{HookedRun, RunHooks};
 use self::live_output::LiveOutput;
 use self::output_files::{create_output_dir, loses_files, write_output_files};
 use self::report::Losses;
+use self::run_terminal::RunTerminal;
 use super::policy::print_preview;
 use crate::approver::ApprovalArgs;
 use crate::context::Context;
@@ -76,6 +79,13 @@ pub(crate) struct Run {
     #[arg(long, value_name = "DIR", conflicts_with = "workspace")]
     output: Option<PathBuf>,
 
+    /// Give the program a terminal of its own [default: if standard output is a terminal]
+    ///
+    /// Its standard error and input are that terminal too, if those of this command are the same
+    /// terminal. Only native programs on Linux have one; others have pipes.
+    #[arg(long, short)]
+    tty: bool,
+
     /// Run WebAssembly with a fixed seed, clock and fuel
     #[arg(long, value_name = "SEED")]
     deterministic: Option<u64>,
@@ -123,11 +133,12 @@ impl Run {
             self.check_deterministic(&preview.mode)?;
             return print_preview(&preview, output);
         }
+        let terminal = self.connect_terminal(&mut options, context)?;
         let input = self.connect_input(&mut options);
         set_output_limits(&mut options, output);
         options.context = self
             .approval
-            .approver(self.what.input_source())
+            .approver()
             .into_iter()
             .fold(options.context, CallContext::approver);
         let cancellation = CancellationToken::new();
@@ -147,7 +158,7 @@ impl Run {
         let live = if output.is_json() {
             None
         } else {
-            Some(LiveOutput::start(cancellation.clone())?)
+            Some(LiveOutput::start(cancellation.clone(), terminal)?)
         };
         let hooks = self.hooks(&planned, context)?;
         let grace = self.what.programs.grace(context)?;
@@ -214,10 +225,35 @@ impl Run {
         !self.dry_run
     }
 
-    /// Connects the program to the standard input of this command, unless an option is its source. A
-    /// terminal is for approvals.
+    /// Gives the program a terminal if the user has one, and an option if it must have one.
+    fn connect_terminal(
+        &self,
+        options: &mut ExecutionOptions,
+        context: &Context,
+    ) -> anyhow::Result<Option<RunTerminal>> {
+        if context.output.is_json() {
+            // A document contains the streams by themselves.
+            anyhow::ensure!(
+                !self.tty,
+                CommandError::input("cannot use `--tty` with `--json`")
+            );
+            return Ok(None);
+        }
+        if !self.tty && !io::stdout().is_terminal() {
+            return Ok(None);
+        }
+        let gets_keys = self.what.input_source().is_none();
+        Ok(RunTerminal::connect(
+            options,
+            gets_keys,
+            &context.environment,
+        )?)
+    }
+
+    /// Connects the program to the standard input of this command, unless an option is its source.
+    /// Without a terminal of its own it gets nothing from that of the user.
     fn connect_input(&self, options: &mut ExecutionOptions) -> Option<CallerInput> {
-        if self.what.input_source().is_some() {
+        if self.what.input_source().is_some() || options.input_stream.is_some() {
             return None;
         }
         let input = CallerInput::default();
@@ -265,7 +301,7 @@ impl Run {
         let has_own = given.any(|given| {
             given.kind == ScriptType::Python && given.skill.as_deref() == Some(planned.skill())
         });
-        if !is_python || has_own || self.what.input_source() == Some("-") {
+        if !is_python || has_own {
             return Ok(planned);
         }
         match questions.ask(context) {

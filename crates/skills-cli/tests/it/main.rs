@@ -74,6 +74,8 @@ mod readme;
 mod reference;
 mod run;
 mod run_exit;
+#[cfg(target_os = "linux")]
+mod run_terminal;
 mod settings;
 #[cfg(target_os = "linux")]
 mod signals;

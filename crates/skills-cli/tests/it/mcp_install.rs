@@ -154,7 +154,7 @@ fn a_change_is_shown_before_it_is_written() {
        }
      }
     Claude Code will start: "/bin/skills" "mcp"
-    error: cannot ask for confirmation: standard input is not a terminal
+    error: cannot ask for confirmation: no terminal is available
     help: pass `--yes`
     "#);
     assert_snapshot!(fixture.page(&["--client", "claude", "--dry-run"]), @r#"
@@ -231,7 +231,7 @@ fn a_server_of_that_name_is_replaced_only_after_confirmation() {
     +tool_timeout_sec = 600
     this replaces another server named `skills`; pass `--name` to keep both
     Codex will start: "/bin/skills" "mcp"
-    error: cannot ask for confirmation: standard input is not a terminal
+    error: cannot ask for confirmation: no terminal is available
     help: pass `--yes`
     "#);
     assert_eq!(fixture.read("home/.codex/config.toml"), before);

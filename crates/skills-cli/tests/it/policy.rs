@@ -234,7 +234,7 @@ fn an_approval_is_valid_until_the_content_changes() {
     Allow skill `one` to run scripts/main.sh?
       note     in HERE/skills/one
       wants to spawn `expr` (requested by `Bash(expr:*)`)
-    error: cannot ask for confirmation: standard input is not a terminal
+    error: cannot ask for confirmation: no terminal is available
     help: pass `--yes`
     ");
     assert_snapshot!(fixture.page(&["trust", "one", "--yes"]), @"

@@ -297,7 +297,7 @@ fn a_drafted_skill_is_used_after_a_user_accepts_it() {
       scripts/__pycache__ (generated, will be removed)
       scripts/hi.py (11 bytes)
     review it in HERE/drafts/hello; accepting moves it to HERE/skills/hello
-    error: cannot ask for confirmation: standard input is not a terminal
+    error: cannot ask for confirmation: no terminal is available
     help: pass `--yes`
     ");
     assert!(fs::exists(&generated).unwrap(), "nothing was accepted");

@@ -10,25 +10,32 @@ use skills_runtime::{CancellationToken, OutputStream};
 use tokio::sync::{mpsc, oneshot};
 use tokio::time::timeout;
 
-use crate::output::{END_OF_OUTPUT, escape_terminal, has_one_stream, set_printed_result};
+use super::run_terminal::RunTerminal;
+use crate::output::{END_OF_OUTPUT, has_one_stream, set_printed_result};
+use crate::terminal::{TerminalFilter, leave_program_modes};
 
 /// The number of pieces, of at most 64 KiB each, that wait to be printed. Then the program waits.
 const MAX_WAITING_PIECES: usize = 4;
 /// How long a reader is waited for after an interrupt.
 const MAX_STALL: Duration = Duration::from_millis(500);
 
-/// Prints the output of a program as it comes: unchanged to a pipe or file, escaped on a terminal. A
-/// thread writes, since nothing else of the run may wait for a slow reader.
+/// Prints the output of a program as it comes: unchanged to a pipe or file, [filtered](TerminalFilter)
+/// on a terminal. A thread writes, since nothing else of the run may wait for a slow reader.
 pub(super) struct LiveOutput {
     pieces: mpsc::Sender<(OutputStream, Bytes)>,
     closed: Arc<[AtomicBool; 2]>,
     printed: oneshot::Receiver<io::Result<()>>,
     cancellation: CancellationToken,
+    /// The terminal of the program.
+    terminal: Option<RunTerminal>,
 }
 
 impl LiveOutput {
     /// Starts the thread. Once `cancellation` is cancelled, a reader that stalls is not waited for.
-    pub(super) fn start(cancellation: CancellationToken) -> io::Result<Self> {
+    pub(super) fn start(
+        cancellation: CancellationToken,
+        terminal: Option<RunTerminal>,
+    ) -> io::Result<Self> {
         let (pieces, receiver) = mpsc::channel(MAX_WAITING_PIECES);
         let (is_printed, printed) = oneshot::channel();
         let closed = Arc::<[AtomicBool; 2]>::default();
@@ -43,6 +50,7 @@ impl LiveOutput {
             closed,
             printed,
             cancellation,
+            terminal,
         })
     }
 
@@ -56,12 +64,16 @@ impl LiveOutput {
     /// Waits until everything is printed, and ends the output with a line if messages of this command
     /// follow on the same stream.
     ///
+    /// The program has ended, and the terminal has the modes and colors of the user again. Keys that are
+    /// typed from now on do not get to the program.
+    ///
     /// A program can print that line too. Only what follows the last one is from this command, so
     /// it is also printed if there are no messages.
     ///
     /// # Errors
     /// Fails if a part could not be printed, except since its reader went away.
     pub(super) async fn finish(self) -> io::Result<()> {
+        drop(self.terminal);
         drop(self.pieces);
         match unless_stalled(&self.cancellation, self.printed).await {
             Some(Ok(printed)) => printed,
@@ -86,7 +98,8 @@ async fn unless_stalled<F: Future>(
 
 /// Writes pieces to the streams of this command.
 struct Printer {
-    streams: [PrintedStream; 2],
+    terminals: [bool; 2],
+    filter: TerminalFilter,
     closed: Arc<[AtomicBool; 2]>,
     /// Whether both streams have one reader.
     is_shared: bool,
@@ -95,20 +108,11 @@ struct Printer {
     error: Option<io::Error>,
 }
 
-struct PrintedStream {
-    is_terminal: bool,
-    /// The start of a character of which the rest has not come yet.
-    pending: Vec<u8>,
-}
-
 impl Printer {
     fn new(closed: Arc<[AtomicBool; 2]>) -> Self {
-        let terminals = [io::stdout().is_terminal(), io::stderr().is_terminal()];
         Self {
-            streams: terminals.map(|is_terminal| PrintedStream {
-                is_terminal,
-                pending: Vec::new(),
-            }),
+            terminals: [io::stdout().is_terminal(), io::stderr().is_terminal()],
+            filter: TerminalFilter::default(),
             closed,
             is_shared: has_one_stream(),
             last: None,
@@ -120,27 +124,14 @@ impl Printer {
         while let Some((stream, bytes)) = pieces.blocking_recv() {
             self.print(stream, &bytes);
         }
-        for stream in [OutputStream::Stdout, OutputStream::Stderr] {
-            let rest = std::mem::take(&mut self.streams[stream as usize].pending);
-            self.write_escaped(stream, &rest);
-        }
     }
 
     fn print(&mut self, stream: OutputStream, bytes: &[u8]) {
-        let printed = &mut self.streams[stream as usize];
-        if !printed.is_terminal {
+        if !self.terminals[stream as usize] {
             return self.write(stream, bytes);
         }
-        printed.pending.extend_from_slice(bytes);
-        let complete = printed.pending.len() - incomplete_bytes(&printed.pending);
-        let complete: Vec<u8> = printed.pending.drain(..complete).collect();
-        self.write_escaped(stream, &complete);
-    }
-
-    /// A terminal would interpret what a program prints.
-    fn write_escaped(&mut self, stream: OutputStream, bytes: &[u8]) {
-        let text = escape_terminal(&String::from_utf8_lossy(bytes));
-        self.write(stream, text.as_bytes());
+        let allowed = self.filter.filter(stream, bytes);
+        self.write(stream, &allowed);
     }
 
     fn write(&mut self, stream: OutputStream, bytes: &[u8]) {
@@ -171,46 +162,21 @@ impl Printer {
         }
     }
 
-    fn end(self) -> io::Result<()> {
+    fn end(mut self) -> io::Result<()> {
+        leave_program_modes();
+        let end = self.filter.end();
+        let [is_stdout_terminal, is_stderr_terminal] = self.terminals;
+        if is_stdout_terminal {
+            self.write(OutputStream::Stdout, &end);
+        } else if is_stderr_terminal {
+            self.write(OutputStream::Stderr, &end);
+        }
         if let Some(last) = self.last {
-            let start = if last == b'\n' { "" } else { "\n" };
+            // The filter ended the line of a terminal.
+            let is_ended = is_stderr_terminal || last == b'\n';
+            let start = if is_ended { "" } else { "\n" };
             let _ = io::stderr().write_all(format!("{start}{END_OF_OUTPUT}\n").as_bytes());
         }
         self.error.map_or(Ok(()), Err)
-    }
-}
-
-/// Returns the length of the start of a character or of a line end (`\r\n`) at the end of bytes.
-fn incomplete_bytes(bytes: &[u8]) -> usize {
-    if bytes.ends_with(b"\r") {
-        return 1;
-    }
-    let last = bytes.utf8_chunks().last();
-    let invalid = last.map_or(&[][..], |chunk| chunk.invalid());
-    match std::str::from_utf8(invalid) {
-        Err(error) if error.error_len().is_none() => invalid.len(),
-        _ => 0,
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn only_the_start_of_a_character_is_kept_back() {
-        for (bytes, expected) in [
-            (&b"abc"[..], 0),
-            ("abc é".as_bytes(), 0),
-            (&"é".as_bytes()[..1], 1),
-            (&"a\u{1f600}".as_bytes()[..4], 3),
-            (b"a\xff", 0),
-            (b"\xff\xe2\x82", 2),
-            (b"line\r", 1),
-            (b"line\r\n", 0),
-            (b"", 0),
-        ] {
-            assert_eq!(incomplete_bytes(bytes), expected, "{bytes:?}");
-        }
     }
 }

@@ -64,7 +64,7 @@ fn servers_of_a_skill_are_shown_and_written() {
     +url = "https://api.example/mcp"
     `docs`, required by ask: Codex will connect to https://docs.example/mcp
     `io.github/mcp`, required by ask: Codex will connect to https://api.example/mcp
-    error: cannot ask for confirmation: standard input is not a terminal
+    error: cannot ask for confirmation: no terminal is available
     help: pass `--yes`
     "#);
     assert_eq!(fixture.read("home/.codex/config.toml"), before);

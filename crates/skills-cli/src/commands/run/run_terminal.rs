@@ -1,0 +1,105 @@
+//! Connects the terminal of the user to that of a program.
+
+use std::io;
+
+use skills_runtime::ExecutionOptions;
+
+use crate::process_environment::Environment;
+
+#[cfg(unix)]
+pub(super) use unix::RunTerminal;
+
+/// Other systems have no terminals for programs.
+#[cfg(not(unix))]
+pub(super) struct RunTerminal;
+
+#[cfg(not(unix))]
+impl RunTerminal {
+    pub(super) fn connect(
+        _: &mut ExecutionOptions,
+        _: bool,
+        _: &Environment,
+    ) -> io::Result<Option<Self>> {
+        Ok(None)
+    }
+}
+
+#[cfg(unix)]
+mod unix {
+    use std::io::IsTerminal;
+    use std::os::fd::{AsFd, OwnedFd};
+    use std::sync::Arc;
+    use std::sync::atomic::{AtomicBool, Ordering};
+
+    use skills_runtime::{InputStream, ProgramTerminal, TerminalStreams};
+
+    use super::{Environment, ExecutionOptions, io};
+    use crate::output::has_one_stream;
+    use crate::terminal::{
+        Keys, ModeChanges, StopKeys, UserModes, enter_program_modes, follow_window, window_size,
+    };
+
+    /// The terminal of a run. Dropping it keeps further keys from the program.
+    pub(crate) struct RunTerminal {
+        _keys: Option<StopKeys>,
+    }
+
+    impl RunTerminal {
+        /// Gives a program a terminal of its own. It gets the keys of the user if standard input is a
+        /// terminal and `gets_keys` is set.
+        ///
+        /// # Errors
+        /// Fails if no descriptor is left.
+        pub(crate) fn connect(
+            options: &mut ExecutionOptions,
+            gets_keys: bool,
+            environment: &Environment,
+        ) -> io::Result<Option<Self>> {
+            let changes = ModeChanges {
+                keys: gets_keys && io::stdin().is_terminal(),
+                output: io::stdout().is_terminal(),
+            };
+            let of_user = terminal_of_user(changes)?;
+            let size = of_user.as_ref().and_then(window_size).unwrap_or_default();
+            let is_open = Arc::<AtomicBool>::default();
+            let mut terminal = ProgramTerminal::new(size)
+                .streams(TerminalStreams {
+                    input: changes.keys,
+                    errors: has_one_stream(),
+                })
+                .variables(|name| Some(environment.variable(name)?.to_str()?.to_owned()));
+            let stop = if changes.keys {
+                let keys = io::stdin().as_fd().try_clone_to_owned()?;
+                let (keys, stop) = Keys::new(keys, Arc::clone(&is_open))?;
+                options.input_stream = Some(InputStream::new(keys));
+                Some(stop)
+            } else {
+                None
+            };
+            if let Some(of_user) = of_user {
+                let of_program = terminal.clone();
+                let modes_of_user = UserModes::of(&of_user);
+                terminal = terminal.on_open(move |slave| {
+                    modes_of_user.iter().for_each(|modes| modes.set_for(slave));
+                    is_open.store(true, Ordering::Relaxed);
+                    let copies = (of_user.try_clone(), of_user.try_clone());
+                    if let (Ok(modes), Ok(window)) = copies {
+                        follow_window(window, of_program.clone());
+                        enter_program_modes(modes, changes);
+                    }
+                });
+            }
+            options.terminal = Some(terminal);
+            Ok(Some(Self { _keys: stop }))
+        }
+    }
+
+    /// Returns the terminal that shows the output or has the keys.
+    fn terminal_of_user(changes: ModeChanges) -> io::Result<Option<OwnedFd>> {
+        match changes {
+            ModeChanges { output: true, .. } => io::stdout().as_fd().try_clone_to_owned().map(Some),
+            ModeChanges { keys: true, .. } => io::stdin().as_fd().try_clone_to_owned().map(Some),
+            _ => Ok(None),
+        }
+    }
+}
