@@ -65,11 +65,23 @@ impl RunStreams {
                 InputStream::new(RecordingReader {
                     inner,
                     recorded: Arc::clone(&self.recorded),
+                    hashed_bytes: self.hashed_bytes(),
                 })
             });
         streams.events = events.cloned();
         streams.terminal = self.terminal.clone();
         streams
+    }
+
+    /// Returns how many bytes of the input are hashed for the record. Keys are not: the hash of a
+    /// password that is typed could be guessed.
+    fn hashed_bytes(&self) -> usize {
+        let mut terminal = self.terminal.iter();
+        if terminal.any(|terminal| terminal.program_streams().input) {
+            0
+        } else {
+            RECORDED_BYTES
+        }
     }
 
     /// Returns size and hash of the input that was read; `None` without an input stream.
@@ -90,6 +102,7 @@ struct RecordedInput {
 struct RecordingReader {
     inner: Box<dyn Read + Send>,
     recorded: Arc<Mutex<RecordedInput>>,
+    hashed_bytes: usize,
 }
 
 impl Read for RecordingReader {
@@ -97,7 +110,8 @@ impl Read for RecordingReader {
         let length = self.inner.read(buffer)?;
         let mut recorded = self.recorded.lock().unwrap_or_else(PoisonError::into_inner);
         recorded.bytes += length as u64;
-        let kept = RECORDED_BYTES
+        let kept = self
+            .hashed_bytes
             .saturating_sub(recorded.first.len())
             .min(length);
         recorded.first.extend_from_slice(&buffer[..kept]);
@@ -130,4 +144,38 @@ async fn read_to_end(reader: Box<dyn Read + Send>, limit: Duration) -> io::Resul
         return Err(io::Error::other(message));
     }
     Ok(bytes)
+}
+
+#[cfg(test)]
+mod tests {
+    use skills_sandbox::{TerminalSize, TerminalStreams};
+
+    use super::*;
+
+    fn recorded(terminal: Option<ProgramTerminal>) -> Option<ContentHash> {
+        let streams = RunStreams {
+            stdin: Bytes::new(),
+            input: Some(InputStream::new(&b"password"[..])),
+            terminal,
+            recorded: Arc::default(),
+        };
+        let input = streams.for_job(None).input.unwrap();
+        let mut text = String::new();
+        input.take().unwrap().read_to_string(&mut text).unwrap();
+        assert_eq!(text, "password");
+        streams.input_hash()
+    }
+
+    #[test]
+    fn the_record_has_no_hash_of_keys() {
+        let of_pipe = Some(ContentHash::from_prefix(b"password", 8));
+        assert_eq!(recorded(None), of_pipe);
+        let terminal = |input| {
+            let errors = true;
+            ProgramTerminal::new(TerminalSize::default()).streams(TerminalStreams { input, errors })
+        };
+        assert_eq!(recorded(Some(terminal(false))), of_pipe);
+        let of_keys = Some(ContentHash::from_prefix(b"", 8));
+        assert_eq!(recorded(Some(terminal(true))), of_keys);
+    }
 }
