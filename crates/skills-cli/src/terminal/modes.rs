@@ -17,12 +17,14 @@ use rustix::termios::{
 pub(crate) struct UserModes(Termios);
 
 impl UserModes {
-    /// Returns the modes of a terminal; `None` if it has none.
-    pub(crate) fn of(terminal: impl AsFd) -> Option<Self> {
-        tcgetattr(terminal).ok().map(Self)
+    /// Returns the modes of a terminal; `None` if it has none, or those that a shell sets while the
+    /// command is in the background.
+    pub(crate) fn of(terminal: &OwnedFd) -> Option<Self> {
+        let modes = is_in_foreground(terminal).then(|| tcgetattr(terminal).ok());
+        modes.flatten().map(Self)
     }
 
-    /// Sets them for the terminal of a program, so that it echoes and edits lines as the user wants.
+    /// Sets them for a terminal: that of a program echoes and edits lines as the user wants.
     pub(crate) fn set_for(&self, terminal: impl AsFd) {
         // Otherwise it keeps the default modes.
         let _ = tcsetattr(terminal, OptionalActions::Now, &self.0);
@@ -41,8 +43,9 @@ pub(crate) struct ModeChanges {
 /// A terminal with modes for a program.
 struct Changed {
     terminal: OwnedFd,
-    of_user: Termios,
-    of_program: Termios,
+    changes: ModeChanges,
+    /// The modes to restore, while those for the program are set.
+    of_user: Option<UserModes>,
 }
 
 /// The terminal of the user, while a program runs. Of the whole process, so that the modes are restored
@@ -61,18 +64,12 @@ pub(crate) fn enter_program_modes(terminal: OwnedFd, changes: ModeChanges) {
         }));
     });
     let mut changed = lock();
-    if changed.is_none()
-        && let Ok(of_user) = tcgetattr(&terminal)
-    {
-        *changed = Some(Changed {
-            of_program: program_modes(of_user.clone(), changes),
-            of_user,
-            terminal,
-        });
-    }
-    if let Some(changed) = &*changed {
-        changed.apply();
-    }
+    let changed = changed.get_or_insert(Changed {
+        terminal,
+        changes,
+        of_user: None,
+    });
+    changed.apply();
 }
 
 /// Restores the modes of the user.
@@ -81,21 +78,21 @@ pub(crate) fn leave_program_modes() {
     let Ok(mut changed) = CHANGED.try_lock() else {
         return;
     };
-    if let Some(changed) = changed.take() {
+    if let Some(mut changed) = changed.take() {
         changed.restore();
     }
 }
 
 /// Restores the modes of the user until [`resume_program_modes`] is called.
 pub(super) fn suspend_program_modes() {
-    if let Some(changed) = &*lock() {
+    if let Some(changed) = &mut *lock() {
         changed.restore();
     }
 }
 
 /// Sets the modes for a program again, if the command is in the foreground.
 pub(super) fn resume_program_modes() {
-    if let Some(changed) = &*lock() {
+    if let Some(changed) = &mut *lock() {
         changed.apply();
     }
 }
@@ -107,16 +104,23 @@ pub(super) fn is_in_foreground(terminal: &OwnedFd) -> bool {
 }
 
 impl Changed {
-    fn apply(&self) {
+    fn apply(&mut self) {
+        if self.of_user.is_none() {
+            self.of_user = UserModes::of(&self.terminal);
+        }
         // Another group that sets modes is stopped by the kernel.
-        if is_in_foreground(&self.terminal) {
-            let _ = tcsetattr(&self.terminal, OptionalActions::Now, &self.of_program);
+        if let Some(UserModes(of_user)) = &self.of_user
+            && is_in_foreground(&self.terminal)
+        {
+            let of_program = program_modes(of_user.clone(), self.changes);
+            let _ = tcsetattr(&self.terminal, OptionalActions::Now, &of_program);
         }
     }
 
-    fn restore(&self) {
-        if is_in_foreground(&self.terminal) {
-            let _ = tcsetattr(&self.terminal, OptionalActions::Now, &self.of_user);
+    fn restore(&mut self) {
+        let of_user = self.of_user.take();
+        if let Some(of_user) = of_user.filter(|_| is_in_foreground(&self.terminal)) {
+            of_user.set_for(&self.terminal);
         }
     }
 }
