@@ -45,7 +45,7 @@ impl Case {
         }
         // These cases depend on the profile alone, which any host can evaluate.
         let is_in_profile =
-            matches!(self.number, 1..=14 | 16..=21 | 25 | 32..=37 | 46..=48 | 58 | 100);
+            matches!(self.number, 1..=14 | 16..=21 | 25 | 32..=37 | 46..=48 | 58 | 100 | 103 | 104);
         let needs_mac = column == BackendVariant::Seatbelt
             && !is_in_profile
             && self.expected(column) != [AttemptResult::NotApplicable].as_slice();

@@ -12,7 +12,7 @@ use row::Row;
 /// All cases, ordered by category.
 pub const CASES: &[Case] = &numbered_cases();
 
-const COUNT: usize = 102;
+const COUNT: usize = 104;
 
 const CATEGORIES: [(Category, &[Row]); 11] = [
     (Category::Files, files::FILES),

@@ -23,6 +23,7 @@ use crate::landlock_abi::LandlockAbi;
 use crate::landlock_ruleset::{
     DeferredRule, add_terminal, build_ruleset, deferred_rules, finish_ruleset,
 };
+use crate::local_sockets::LocalSockets;
 use crate::memory_use::MemoryUse;
 use crate::plan::Plan;
 use crate::private_terminal::PrivateTerminal;
@@ -34,8 +35,8 @@ use crate::stack::Stack;
 use crate::standard_streams::{ChildStreams, ParentStreams, standard_streams};
 use crate::watchdog::Announcement;
 use skills_seccomp::{
-    AllocationPolicy, FilterConfig, LinkPolicy, MetadataPolicy, Observation, ProcessPolicy,
-    SharedMemoryPolicy, SocketPolicy, build_filter, unobserved_directory,
+    AllocationPolicy, FilterConfig, LinkPolicy, LocalSocketPolicy, MetadataPolicy, Observation,
+    ProcessPolicy, SharedMemoryPolicy, SocketPolicy, build_filter, unobserved_directory,
 };
 
 /// All data that the child reads: owned, immutable, and alive until the child has executed its
@@ -172,8 +173,9 @@ impl ChildSetup {
     /// exhausted.
     pub(crate) fn new(
         plan: &Plan,
-        options: ChildOptions<'_>,
+        mut options: ChildOptions<'_>,
     ) -> Result<(Self, ParentEnds), SandboxError> {
+        let announcement = options.announcement.take();
         let mut descriptors = Descriptors::default();
         // Only mounts need all files at once: there can be many rules beside withheld files.
         let sources = match &plan.rootfs {
@@ -203,7 +205,7 @@ impl ChildSetup {
         let child_channel = descriptors.keep(child_channel);
         let network = NetworkSetup::new(plan.network, child_channel);
         let cgroup_procs_files = descriptors.keep_copies(options.cgroup_procs_files)?;
-        let watchdog = options.announcement.map(|announcement| {
+        let watchdog = announcement.map(|announcement| {
             (
                 descriptors.keep(announcement.pipe),
                 announcement.watchdog_pid,
@@ -232,9 +234,9 @@ impl ChildSetup {
             },
             directory: c_string(plan.current_dir.as_os_str().as_bytes())?,
             limits: rlimits(plan, options.memory),
-            filter: filter(plan, options.memory, Observation::Disabled),
+            filter: filter(plan, &options, Observation::Disabled),
             observed: is_observed(plan).then(|| ObservedFilter {
-                filter: filter(plan, options.memory, Observation::Enabled),
+                filter: filter(plan, &options, Observation::Enabled),
                 channel: child_channel,
             }),
             ruleset,
@@ -354,7 +356,7 @@ impl Ruleset {
         let ruleset = finish_ruleset(ruleset)?;
         let descriptor = descriptors.keep(above_standard(ruleset)?);
         let deferred_rules = match &plan.rootfs {
-            Some(rootfs) => deferred_rules(abi, rootfs)?,
+            Some(rootfs) => deferred_rules(abi, rootfs, LocalSockets::of_plan(plan, landlock))?,
             None => Vec::new(),
         };
         Ok(Some(Self {
@@ -389,14 +391,18 @@ fn is_observed(plan: &Plan) -> bool {
     plan.isolation != IsolationLevel::None && plan.executable.is_some()
 }
 
-fn filter(plan: &Plan, memory: MemoryCounting, observation: Observation) -> Arc<[sock_filter]> {
+fn filter(plan: &Plan, options: &ChildOptions<'_>, observation: Observation) -> Arc<[sock_filter]> {
     if plan.isolation == IsolationLevel::None {
         return Arc::default();
     }
-    build_filter(filter_config(plan, memory, observation))
+    build_filter(filter_config(plan, options, observation))
 }
 
-fn filter_config(plan: &Plan, memory: MemoryCounting, observation: Observation) -> FilterConfig {
+fn filter_config(
+    plan: &Plan,
+    options: &ChildOptions<'_>,
+    observation: Observation,
+) -> FilterConfig {
     FilterConfig {
         // Landlock does not cover metadata.
         metadata: if plan.isolation == IsolationLevel::Landlock {
@@ -424,7 +430,14 @@ fn filter_config(plan: &Plan, memory: MemoryCounting, observation: Observation) 
             RunNetwork::Loopback => SocketPolicy::Loopback,
             RunNetwork::Proxy(_) => SocketPolicy::Proxy,
         },
-        shared_memory: if memory.rlimit(plan) == Some(MemoryRlimit::Data) {
+        local_sockets: match LocalSockets::of_plan(plan, options.landlock) {
+            LocalSockets::Supervised => LocalSocketPolicy::Supervised,
+            LocalSockets::Denied if plan.isolation == IsolationLevel::Namespaces => {
+                LocalSocketPolicy::Pairs
+            }
+            LocalSockets::Denied => LocalSocketPolicy::StreamPairs,
+        },
+        shared_memory: if options.memory.rlimit(plan) == Some(MemoryRlimit::Data) {
             SharedMemoryPolicy::Deny
         } else {
             SharedMemoryPolicy::Allow

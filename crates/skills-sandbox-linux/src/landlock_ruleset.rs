@@ -13,6 +13,7 @@ use skills_sandbox::SandboxError;
 
 use crate::granted_path::OpenedPath;
 use crate::landlock_abi::LandlockAbi;
+use crate::local_sockets::LocalSockets;
 use crate::path_rule::PathAccess;
 use crate::rootfs::path_c_string;
 use crate::rootfs_plan::RootFsPlan;
@@ -101,10 +102,11 @@ fn add_path(
 }
 
 /// Returns rules for the new root file system: the program may list its root, read the files that
-/// were created for it, and write to the scratch directory.
+/// were created for it, write to the scratch directory and bind local sockets, if it may have any.
 pub(crate) fn deferred_rules(
     version: LandlockAbi,
     rootfs: &RootFsPlan,
+    local_sockets: LocalSockets,
 ) -> Result<Vec<DeferredRule>, SandboxError> {
     let abi = abi(version);
     let list = BitFlags::from(AccessFs::ReadDir);
@@ -118,6 +120,15 @@ pub(crate) fn deferred_rules(
     paths.extend(rootfs.has_proc().then_some((Path::new("/proc"), read)));
     let terminals = list | access_rights(PathAccess::Terminal, abi);
     paths.extend(rootfs.terminals().map(|path| (path, terminals)));
+    if local_sockets == LocalSockets::Supervised {
+        let bind = BitFlags::from(AccessFs::MakeSock);
+        paths.extend(
+            rootfs
+                .socket_dirs()
+                .iter()
+                .map(|path| (path.as_path(), bind)),
+        );
+    }
     paths
         .into_iter()
         .map(|(path, rights)| {
@@ -166,9 +177,13 @@ fn access_rights(access: PathAccess, abi: ABI) -> BitFlags<AccessFs> {
         PathAccess::ReadDevice => AccessFs::ReadFile.into(),
         PathAccess::Write => {
             // Executing needs a grant for that program, which a file that the program wrote never
-            // has. Devices give access to hardware and to other interfaces of the kernel.
-            let denied =
-                AccessFs::Execute | AccessFs::MakeChar | AccessFs::MakeBlock | AccessFs::IoctlDev;
+            // has. Devices give access to hardware and to other interfaces of the kernel. Programs of
+            // the host would connect to a socket of the run in a directory that they use.
+            let denied = AccessFs::Execute
+                | AccessFs::MakeChar
+                | AccessFs::MakeBlock
+                | AccessFs::MakeSock
+                | AccessFs::IoctlDev;
             AccessFs::from_all(abi) & !denied
         }
     }

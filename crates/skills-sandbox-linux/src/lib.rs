@@ -83,6 +83,7 @@ mod isolation;
 mod key_rules;
 mod landlock_abi;
 mod landlock_ruleset;
+mod local_sockets;
 mod memory_use;
 mod name_server;
 mod observer;

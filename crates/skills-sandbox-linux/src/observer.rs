@@ -5,37 +5,54 @@
 //!         <--EPERM, or the kernel continues the call-------------------'  records it
 //! ```
 //!
-//! The filter decides which calls need an answer, and the answer is always the same: the error that
-//! the filter alone would have returned, or that the kernel continues the call. The latter is for
-//! `execve`, about which Landlock decides, and for `connect`, which leads nowhere but to the run's
-//! own network. So nothing depends on what is read from the program, which may change
-//! it at any time. Once the listener is closed, calls that wait for an answer fail.
+//! The filter decides which calls need an answer. Most answers are always the same: the error that the
+//! filter alone would have returned, or that the kernel continues the call. The latter is for `execve`,
+//! about which Landlock decides, and for `connect` in a run without local sockets, which leads nowhere
+//! but to the run's own network. So nothing depends on what is read from the program, which may change
+//! it at any time. In a run with local sockets the host process makes [connections](connection) and
+//! [files in memory](memory_file) itself, from one copy of what the program wants. Once the listener is
+//! closed, calls that wait for an answer fail.
 
+mod address;
+mod connection;
+mod memory_file;
 mod network;
 mod program;
+mod scratch;
 
 use std::collections::BTreeSet;
 use std::io;
 use std::os::fd::{AsRawFd, OwnedFd, RawFd};
 use std::path::PathBuf;
 use std::pin::pin;
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
 
 use libc::{c_int, c_long, seccomp_notif, seccomp_notif_resp};
+use nix::errno::Errno;
 use skills_egress::ProxySummary;
 use skills_policy::SpawnGrant;
 use skills_sandbox::{Evidence, NeverAllowed, Refusal, Refusals, RefusedOperation, SandboxError};
-use skills_seccomp::DeniedFamily;
+use skills_seccomp::{DeniedFamily, HOST_SOCKETS};
 use tokio::io::Interest;
 use tokio::io::unix::AsyncFd;
+use tokio::time::timeout;
 
+use crate::local_sockets::LocalSockets;
 use crate::path_rule::PathAccess;
 use crate::plan::Plan;
-use network::{NetworkObserver, OwnConnection, OwnConnections, read_address};
+use address::CopiedAddress;
+pub(crate) use connection::can_copy_descriptors;
+use connection::{Connection, Connections, FinishedConnection};
+use network::{NetworkObserver, OwnConnection, OwnConnections, parse_address};
 use program::{ObservedProgram, read_program};
+use scratch::{LookupError, Scratch};
 
 /// Lets a notification wake the host process on the same processor (Linux 6.6).
 const SYNC_WAKE_UP: u64 = 1;
+
+/// How long a connection waits for others of its run before it fails.
+const MAX_QUEUED: Duration = Duration::from_millis(100);
 
 /// Answers the notifications of one run and records the refusals.
 pub(crate) struct Observer {
@@ -44,7 +61,16 @@ pub(crate) struct Observer {
     networks: NetworkObserver,
     /// Whether hosts are granted, which a proxy connects to.
     has_hosts: bool,
+    connections: ConnectionMode,
     records: Mutex<Records>,
+}
+
+/// Who makes the connections of a run.
+enum ConnectionMode {
+    /// The kernel, since the run has no local sockets.
+    Kernel,
+    /// The host process, to local sockets in the scratch space if that is known.
+    Host(Option<Arc<Scratch>>),
 }
 
 /// What was observed so far.
@@ -76,15 +102,33 @@ enum NotifiedCall {
     /// A call that no rule allows.
     Never(&'static DeniedFamily),
     Program,
+    /// A connection that the kernel continues.
     Connection,
+    /// A connection that the host process makes.
+    HostConnection,
+    /// A file in memory that the host process creates.
+    MemoryFile(Arc<Scratch>),
+}
+
+/// The answer to a call.
+#[derive(Clone, Copy)]
+enum Answer {
+    /// The kernel continues the call.
+    Continue,
+    /// The call succeeded.
+    Success,
+    Failure(Errno),
 }
 
 impl Observer {
-    /// Creates the observer of a run, unless its filter has no listener. Must be called in a Tokio
-    /// runtime with I/O enabled.
+    /// Creates the observer of a run, unless its filter has no listener. `home` is the home directory
+    /// in its scratch space, for a run with local sockets. Must be called in a Tokio runtime with I/O
+    /// enabled.
     pub(crate) fn start(
         listener: Option<OwnedFd>,
         plan: &Plan,
+        local_sockets: LocalSockets,
+        home: Option<&OwnedFd>,
     ) -> Result<Option<Self>, SandboxError> {
         let Some(listener) = listener else {
             return Ok(None);
@@ -96,6 +140,13 @@ impl Observer {
             programs: GrantedPrograms::new(plan),
             networks: NetworkObserver::new(plan.network, &plan.services),
             has_hosts: plan.network.proxy_port().is_some(),
+            connections: match local_sockets {
+                LocalSockets::Denied => ConnectionMode::Kernel,
+                LocalSockets::Supervised => {
+                    let scratch = home.and_then(|home| Scratch::around(home).ok());
+                    ConnectionMode::Host(scratch.map(Arc::new))
+                }
+            },
             records: Mutex::default(),
         }))
     }
@@ -104,12 +155,21 @@ impl Observer {
     /// calls that wait for an answer are answered by the next future, or fail when the observer is
     /// dropped; one that was read but not answered waits for the latter.
     pub(crate) async fn observe(&self) {
+        let mut connections = Connections::new();
         loop {
-            let Ok(mut guard) = self.listener.readable().await else {
-                return;
+            let mut guard = tokio::select! {
+                biased;
+                finished = connections.next_finished() => {
+                    self.finish(finished);
+                    continue;
+                }
+                guard = self.listener.readable() => match guard {
+                    Ok(guard) => guard,
+                    Err(_) => return,
+                }
             };
             match self.poll() {
-                Pending::Notification => self.answer_next().await,
+                Pending::Notification => self.answer_next(&mut connections).await,
                 Pending::Nothing => guard.clear_ready(),
                 Pending::Ended => return,
             }
@@ -153,7 +213,7 @@ impl Observer {
         }
     }
 
-    async fn answer_next(&self) {
+    async fn answer_next(&self, connections: &mut Connections) {
         // Fails if the process was killed in the meantime; then nothing waits for an answer.
         let Ok(notification) = receive(self.listener.as_raw_fd()) else {
             return;
@@ -162,11 +222,77 @@ impl Observer {
         // Read before the answer: a started program has another memory.
         let tried = self.read_call(&call, &notification).await;
         // What was read is of this call only if it still waits.
-        let is_waiting = is_waiting(self.listener.as_raw_fd(), notification.id);
-        answer(self.listener.as_raw_fd(), notification.id, &call);
+        let is_waiting = self.is_waiting(&notification);
+        match call.fixed_answer() {
+            Some(answer) => self.answer(notification.id, answer),
+            None => self.perform(&call, &notification, connections).await,
+        }
         if let Some(tried) = tried.filter(|_| is_waiting) {
             self.record(tried);
         }
+    }
+
+    /// Makes a call in place of the program.
+    async fn perform(
+        &self,
+        call: &NotifiedCall,
+        notification: &seccomp_notif,
+        connections: &mut Connections,
+    ) {
+        let result = match call {
+            NotifiedCall::MemoryFile(scratch) => scratch
+                .create_file()
+                .and_then(|file| memory_file::give(self.listener.as_raw_fd(), notification, &file)),
+            _ => self.begin_connection(notification, connections).await,
+        };
+        if let Err(error) = result {
+            self.answer(notification.id, Answer::Failure(error));
+        }
+    }
+
+    async fn begin_connection(
+        &self,
+        notification: &seccomp_notif,
+        connections: &mut Connections,
+    ) -> Result<(), Errno> {
+        while connections.are_full() {
+            match timeout(MAX_QUEUED, connections.next_finished()).await {
+                Ok(finished) => self.finish(finished),
+                Err(_) => return Err(Errno::EAGAIN),
+            }
+        }
+        let connection = Connection::take(notification)?;
+        // If the process has ended, its number can be that of another one, whose socket was taken.
+        if !self.is_waiting(notification) {
+            return Err(Errno::ESRCH);
+        }
+        let scratch = match &self.connections {
+            ConnectionMode::Kernel => None,
+            ConnectionMode::Host(scratch) => scratch.clone(),
+        };
+        connections.start(notification.id, connection, scratch)
+    }
+
+    /// Answers a connection that was made, or was not.
+    fn finish(&self, finished: FinishedConnection) {
+        let answer = match finished.result {
+            Ok(()) => Answer::Success,
+            Err(LookupError::Failed(error)) => Answer::Failure(error),
+            Err(LookupError::Outside) => {
+                self.record(Tried::Refused(never_allowed(&HOST_SOCKETS)));
+                // As if the file did not allow it.
+                Answer::Failure(Errno::EACCES)
+            }
+        };
+        self.answer(finished.id, answer);
+    }
+
+    fn is_waiting(&self, notification: &seccomp_notif) -> bool {
+        is_waiting(self.listener.as_raw_fd(), notification.id)
+    }
+
+    fn answer(&self, id: u64, answer: Answer) {
+        send_answer(self.listener.as_raw_fd(), id, answer);
     }
 
     /// Returns what a call tries. The kernel continues only those that start a program or a
@@ -179,13 +305,29 @@ impl Observer {
             || matches!(args[2] as c_int, 0 | libc::IPPROTO_TCP);
         match number {
             libc::SYS_execve | libc::SYS_execveat => NotifiedCall::Program,
-            libc::SYS_connect => NotifiedCall::Connection,
+            libc::SYS_connect => match self.connections {
+                ConnectionMode::Kernel => NotifiedCall::Connection,
+                ConnectionMode::Host(_) => NotifiedCall::HostConnection,
+            },
             // With granted hosts a program has no use for the kinds of sockets that are refused.
             libc::SYS_socket if is_internet && is_usual && !self.has_hosts => NotifiedCall::Socket,
+            libc::SYS_memfd_create if let Some(scratch) = self.memory_file(notification) => {
+                NotifiedCall::MemoryFile(scratch)
+            }
             _ => match DeniedFamily::of_call(number, args) {
                 Some(family) => NotifiedCall::Never(family),
                 None => NotifiedCall::Process,
             },
+        }
+    }
+
+    /// Returns where the file in memory is created that a call wants. `None` if it is refused.
+    fn memory_file(&self, notification: &seccomp_notif) -> Option<Arc<Scratch>> {
+        match &self.connections {
+            ConnectionMode::Host(Some(scratch)) if memory_file::is_possible(notification) => {
+                Some(Arc::clone(scratch))
+            }
+            ConnectionMode::Host(_) | ConnectionMode::Kernel => None,
         }
     }
 
@@ -194,19 +336,16 @@ impl Observer {
         let operation = match call {
             NotifiedCall::Process => RefusedOperation::StartProcess,
             NotifiedCall::Socket => RefusedOperation::Connect { host: None },
-            NotifiedCall::Never(family) => RefusedOperation::NeverAllowed(NeverAllowed {
-                family: family.name,
-                text: family.operation,
-                reason: family.reason,
-                is_probed: family.is_probed,
-            }),
+            NotifiedCall::Never(family) => never_allowed(family),
+            NotifiedCall::MemoryFile(_) => return None,
             NotifiedCall::Program => {
                 let program = read_program(notification)?;
                 let name = self.programs.refused(&program)?;
                 RefusedOperation::StartProgram { name }
             }
-            NotifiedCall::Connection => {
-                let address = read_address(notification)?;
+            NotifiedCall::Connection | NotifiedCall::HostConnection => {
+                let address = CopiedAddress::read(notification).ok()?;
+                let address = parse_address(address.bytes())?;
                 return self.networks.tried(notification.pid, address).await;
             }
         };
@@ -222,6 +361,26 @@ impl Observer {
             Tried::OwnNetwork(connection) => records.own_network.add(connection),
         }
     }
+}
+
+impl NotifiedCall {
+    /// Returns the answer to a call that the host process does not make itself.
+    fn fixed_answer(&self) -> Option<Answer> {
+        match self {
+            Self::Program | Self::Connection => Some(Answer::Continue),
+            Self::Process | Self::Socket | Self::Never(_) => Some(Answer::Failure(Errno::EPERM)),
+            Self::HostConnection | Self::MemoryFile(_) => None,
+        }
+    }
+}
+
+fn never_allowed(family: &DeniedFamily) -> RefusedOperation {
+    RefusedOperation::NeverAllowed(NeverAllowed {
+        family: family.name,
+        text: family.operation,
+        reason: family.reason,
+        is_probed: family.is_probed,
+    })
 }
 
 /// Awaits a run, while its notifications are answered.
@@ -318,12 +477,11 @@ fn receive(listener: RawFd) -> io::Result<seccomp_notif> {
 }
 
 #[expect(unsafe_code, reason = "no wrapper knows this command")]
-fn answer(listener: RawFd, id: u64, call: &NotifiedCall) {
-    let (error, flags) = match call {
-        NotifiedCall::Program | NotifiedCall::Connection => {
-            (0, libc::SECCOMP_USER_NOTIF_FLAG_CONTINUE as u32)
-        }
-        NotifiedCall::Process | NotifiedCall::Socket | NotifiedCall::Never(_) => (-libc::EPERM, 0),
+fn send_answer(listener: RawFd, id: u64, answer: Answer) {
+    let (error, flags) = match answer {
+        Answer::Continue => (0, libc::SECCOMP_USER_NOTIF_FLAG_CONTINUE as u32),
+        Answer::Success => (0, 0),
+        Answer::Failure(error) => (-(error as i32), 0),
     };
     let mut response = seccomp_notif_resp {
         id,

@@ -10,6 +10,7 @@ use skills_sandbox::{Environment, Job, Program, Quota, SandboxError};
 use crate::denied_settings;
 use crate::isolation::IsolationLevel;
 use crate::key_rules::{check_readable, find_keys, without_keys};
+use crate::local_sockets::temporary_dir;
 use crate::path_rule::{PathAccess, PathRule, PlanContext, SymlinkPolicy};
 use crate::rootfs_plan::{RootFsPlan, home_path};
 use crate::run_network::{RunNetwork, proxy_endpoint};
@@ -45,9 +46,9 @@ const CERTIFICATES: [&str; 4] = [
     "/etc/pki/tls/certs",
     "/etc/pki/ca-trust/extracted",
 ];
-/// Settings that programs of the system read: fonts, types of files, the time zone. `/etc` as a
+/// Settings that programs of the system read: fonts, types of files, names of ports, the time zone. `/etc` as a
 /// whole contains keys and passwords.
-const SYSTEM_SETTINGS: [&str; 22] = [
+const SYSTEM_SETTINGS: [&str; 24] = [
     "/etc/chromium.d",
     "/etc/fonts",
     "/etc/host.conf",
@@ -65,8 +66,10 @@ const SYSTEM_SETTINGS: [&str; 22] = [
     "/etc/papersize",
     "/etc/perl",
     "/etc/php",
+    "/etc/protocols",
     "/etc/python3",
     "/etc/R",
+    "/etc/services",
     "/etc/ssl/certs",
     "/etc/terminfo",
     "/etc/timezone",
@@ -191,6 +194,7 @@ impl Plan {
         } else {
             paths = without_keys(paths, &keys)?;
         }
+        let temporary = temporary_path(context, &paths);
         let python_link = find_python_link(grants, program_finder, context);
         let home_links = find_home_links(job, &home_of_run(context));
         let rootfs = has_namespaces.then(|| {
@@ -207,6 +211,7 @@ impl Plan {
                 job,
                 &program,
                 context,
+                &temporary,
                 &search_path(program_finder, python_link.as_ref()),
                 endpoint.as_ref(),
             ),
@@ -467,10 +472,10 @@ fn build_environment(
     job: &Job,
     program: &ResolvedProgram,
     context: &PlanContext,
+    temporary: &Path,
     search_path: &str,
     endpoint: Option<&ProxyEndpoint>,
 ) -> Environment {
-    let scratch = &context.scratch_path;
     let home = home_of_run(context);
     let mut fixed: Vec<(String, String)> = [
         ("HOME", home.to_string_lossy().as_ref()),
@@ -478,7 +483,7 @@ fn build_environment(
         // Python would try to write byte code next to the script, and load packages from HOME.
         ("PYTHONDONTWRITEBYTECODE", "1"),
         ("PYTHONNOUSERSITE", "1"),
-        ("TMPDIR", scratch.to_string_lossy().as_ref()),
+        ("TMPDIR", temporary.to_string_lossy().as_ref()),
     ]
     .map(|(name, value)| (name.to_owned(), value.to_owned()))
     .into();
@@ -493,6 +498,13 @@ fn build_environment(
 
 fn home_of_run(context: &PlanContext) -> PathBuf {
     home_path(&context.scratch_path)
+}
+
+fn temporary_path(context: &PlanContext, paths: &[PathRule]) -> PathBuf {
+    match context.isolation {
+        IsolationLevel::Namespaces => temporary_dir(&context.scratch_path, paths),
+        IsolationLevel::Landlock | IsolationLevel::None => context.scratch_path.clone(),
+    }
 }
 
 fn build_path_rules(

@@ -6,13 +6,14 @@ use std::path::{Path, PathBuf};
 use skills_policy::{Grants, ResourceLimits};
 use skills_process::{KeyFile, KeyFiles};
 
+use crate::local_sockets::{socket_dirs, temporary_dir};
 use crate::path_rule::{PathAccess, PathRule, PlanContext, SymlinkPolicy};
 use crate::user_ids::UserIds;
 
-/// The default path of the scratch space and of `TMPDIR`; `HOME` is a directory in it.
+/// The default path of the scratch space; `HOME` is a directory in it, and usually it is `TMPDIR`.
 const SCRATCH_PATH: &str = "/tmp";
 /// The directory in which C libraries create shared memory and semaphores.
-const SHARED_MEMORY_PATH: &str = "/dev/shm";
+pub(crate) const SHARED_MEMORY_PATH: &str = "/dev/shm";
 /// The directory of terminals.
 const TERMINALS_PATH: &str = "/dev/pts";
 /// Maximum files in the scratch space.
@@ -44,6 +45,8 @@ impl MountAttrs {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RootFsPlan {
     entries: Vec<RootFsEntry>,
+    /// The directories at and below which local sockets may be bound.
+    socket_dirs: Vec<PathBuf>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -121,6 +124,10 @@ impl RootFsPlan {
             },
             RootFsEntry::Directory(home_path(scratch)),
         ];
+        let temporary = temporary_dir(scratch, paths);
+        if temporary != *scratch {
+            entries.push(RootFsEntry::Directory(temporary));
+        }
         entries.extend(shared_memory_entry(paths, scratch));
         entries.push(RootFsEntry::Terminals(TERMINALS_PATH.into()));
         entries.push(RootFsEntry::Symlink {
@@ -150,7 +157,10 @@ impl RootFsPlan {
             .iter()
             .filter(|rule| rule.access == PathAccess::Hidden);
         entries.extend(hidden.map(|rule| RootFsEntry::Mask(rule.path.clone())));
-        Self { entries }
+        Self {
+            entries,
+            socket_dirs: socket_dirs(scratch, paths),
+        }
     }
 
     /// Covers the files that may hold keys, after everything else: they can be in any directory.
@@ -216,6 +226,11 @@ impl RootFsPlan {
             .iter()
             .find(|entry| matches!(entry, RootFsEntry::Scratch { .. }))
             .map(RootFsEntry::path)
+    }
+
+    /// Returns the directories at and below which local sockets may be bound.
+    pub(crate) fn socket_dirs(&self) -> &[PathBuf] {
+        &self.socket_dirs
     }
 
     pub(crate) fn entries(&self) -> &[RootFsEntry] {

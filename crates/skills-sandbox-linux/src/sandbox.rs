@@ -28,6 +28,8 @@ use crate::host_support::unsupported;
 use crate::host_support::{HostSupport, host_support};
 use crate::isolation::{Assumption, IsolationLevel, IsolationMode};
 use crate::key_rules::check_rules;
+use crate::landlock_abi::LandlockAbi;
+use crate::local_sockets::LocalSockets;
 use crate::name_server::{NameServer, with_names};
 use crate::observer::{Observer, observed, refusals};
 use crate::path_rule::PlanContext;
@@ -215,7 +217,12 @@ impl LinuxSandbox {
         let mount_namespace = child.listeners.mount_namespace.take();
         let home = child.listeners.home.take();
         let name_server = NameServer::start(child.listeners.names.take());
-        let observer = Observer::start(child.listeners.filter.take(), &plan)?;
+        let observer = Observer::start(
+            child.listeners.filter.take(),
+            &plan,
+            LocalSockets::of_plan(&plan, self.landlock()),
+            home.as_ref(),
+        )?;
         let terminal = child.clone_terminal().map_err(supervise_error)?;
         let terminal = job
             .program_streams()
@@ -377,7 +384,7 @@ impl LinuxSandbox {
         let (setup, parent_ends) = ChildSetup::new(
             &plan,
             ChildOptions {
-                landlock: self.host_support.landlock.as_ref().ok().copied(),
+                landlock: self.landlock(),
                 cgroup_procs_files: cgroup.as_ref().map_or(&[][..], Cgroup::procs_files),
                 announcement,
                 memory: match &cgroup {
@@ -399,6 +406,10 @@ impl LinuxSandbox {
             cgroup,
             needs_watchdog,
         })
+    }
+
+    fn landlock(&self) -> Option<LandlockAbi> {
+        self.host_support.landlock.as_ref().ok().copied()
     }
 
     /// Plans a run, and prepares its scratch directory if it has one on disk.

@@ -289,14 +289,16 @@ mod tests {
     #[test]
     fn a_program_returns_the_actions_of_its_table() {
         use super::super::{
-            AllocationPolicy, FilterConfig, LinkPolicy, MetadataPolicy, Observation, ProcessPolicy,
-            SharedMemoryPolicy, SocketPolicy, build_table,
+            AllocationPolicy, FilterConfig, LinkPolicy, LocalSocketPolicy, MetadataPolicy,
+            Observation, ProcessPolicy, SharedMemoryPolicy, SocketPolicy, build_table,
         };
         let values = [
             0,
             1,
             2,
             3,
+            5,
+            77,
             10,
             17,
             0x11,
@@ -357,6 +359,10 @@ mod tests {
                 },
                 processes,
                 sockets,
+                local_sockets: match metadata {
+                    MetadataPolicy::Any => LocalSocketPolicy::Supervised,
+                    MetadataPolicy::Deny => LocalSocketPolicy::StreamPairs,
+                },
                 shared_memory: shared,
                 allocation,
                 observation,

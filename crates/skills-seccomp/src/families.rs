@@ -3,8 +3,8 @@
 use libc::{c_int, c_long};
 
 use super::syscalls::{
-    LINK_CALLS, METADATA_CALLS, METADATA_X86_64, NEW_NAMESPACES, SYS_FILE_SETATTR, SYS_LISTMOUNT,
-    SYS_OPEN_TREE_ATTR, SYS_STATMOUNT,
+    LINK_CALLS, METADATA_CALLS, METADATA_X86_64, NEW_NAMESPACES, SOCKET_KIND_BITS,
+    SYS_FILE_SETATTR, SYS_LISTMOUNT, SYS_OPEN_TREE_ATTR, SYS_STATMOUNT,
 };
 
 /// System calls that fail for one reason.
@@ -60,8 +60,13 @@ impl DeniedFamily {
     pub fn of_call(call: c_long, args: &[u64; 6]) -> Option<&'static Self> {
         // The kernel uses the low 32 bits of both arguments.
         let first = args[0] as c_int;
+        let kind = args[1] as c_int & SOCKET_KIND_BITS.cast_signed();
         match call {
             libc::SYS_socket | libc::SYS_socketpair => match first {
+                // The kernel treats raw ones as datagrams.
+                libc::AF_UNIX if matches!(kind, libc::SOCK_DGRAM | libc::SOCK_RAW) => {
+                    Some(&LOCAL_DATAGRAMS)
+                }
                 libc::AF_UNIX => Some(&LOCAL_SOCKETS),
                 _ => Some(&OTHER_SOCKETS),
             },
@@ -94,7 +99,7 @@ pub(super) fn denied_calls() -> impl Iterator<Item = c_long> {
 }
 
 /// All families. The first one with a call is that of the call.
-pub const FAMILIES: [&DeniedFamily; 23] = [
+pub const FAMILIES: [&DeniedFamily; 25] = [
     &FILE_FLAGS,
     &DEVICES,
     &OTHER_PROCESSES,
@@ -116,6 +121,8 @@ pub const FAMILIES: [&DeniedFamily; 23] = [
     &METADATA,
     &SPECIAL_MODES,
     &LOCAL_SOCKETS,
+    &LOCAL_DATAGRAMS,
+    &HOST_SOCKETS,
     &OTHER_SOCKETS,
     &SHARED_MEMORY,
 ];
@@ -156,16 +163,16 @@ const OTHER_PROCESSES: DeniedFamily = DeniedFamily::new(
 .probed();
 const PRIORITIES: DeniedFamily = DeniedFamily::new(
     "priorities",
-    "change the priority of a process",
+    "change the priority of another process, or how one is scheduled",
     "all runs get an equal part of the processors",
     &[
-        libc::SYS_setpriority,
         libc::SYS_ioprio_set,
         libc::SYS_sched_setattr,
         libc::SYS_sched_setparam,
         libc::SYS_sched_setscheduler,
     ],
-);
+)
+.sometimes(&[&[libc::SYS_setpriority]]);
 const AFFINITY: DeniedFamily = DeniedFamily::new(
     "processor-affinity",
     "choose the processors of another thread",
@@ -221,8 +228,9 @@ const MEMORY_FILES: DeniedFamily = DeniedFamily::new(
     "memory-files",
     "create a file in memory (`memfd_create`)",
     "no limit counts it, and it can be executed without a path",
-    &[libc::SYS_memfd_create, libc::SYS_memfd_secret],
-);
+    &[libc::SYS_memfd_secret],
+)
+.sometimes(&[&[libc::SYS_memfd_create]]);
 const SYSTEM_IPC: DeniedFamily = DeniedFamily::new(
     "system-ipc",
     "use shared memory, semaphores or message queues of System V or POSIX",
@@ -378,6 +386,21 @@ const LOCAL_SOCKETS: DeniedFamily = DeniedFamily::new(
 )
 .sometimes(&[&[libc::SYS_socketpair]])
 .probed();
+const LOCAL_DATAGRAMS: DeniedFamily = DeniedFamily::new(
+    "local-datagrams",
+    "open a local socket for datagrams",
+    "a datagram can be sent to any local socket of the host, such as that of an agent; use a stream",
+    &[],
+)
+.sometimes(&[&[libc::SYS_socketpair]])
+.probed();
+/// Connections that the host process refuses to make.
+pub const HOST_SOCKETS: DeniedFamily = DeniedFamily::new(
+    "host-sockets",
+    "connect to a local socket outside of the temporary directory of the run",
+    "it could belong to a service of the host, such as an agent or a database",
+    &[],
+);
 const OTHER_SOCKETS: DeniedFamily = DeniedFamily::new(
     "other-sockets",
     "open a socket other than TCP",
@@ -401,8 +424,8 @@ mod tests {
     use super::*;
     use crate::bpf::Action;
     use crate::{
-        AllocationPolicy, FilterConfig, LinkPolicy, MetadataPolicy, Observation, ProcessPolicy,
-        SharedMemoryPolicy, SocketPolicy, build_table,
+        AllocationPolicy, FilterConfig, LinkPolicy, LocalSocketPolicy, MetadataPolicy, Observation,
+        ProcessPolicy, SharedMemoryPolicy, SocketPolicy, build_table,
     };
 
     /// The strictest filter, of which the host process is notified.
@@ -411,6 +434,7 @@ mod tests {
         links: LinkPolicy::Deny,
         processes: ProcessPolicy::SingleProcess,
         sockets: SocketPolicy::Proxy,
+        local_sockets: LocalSocketPolicy::StreamPairs,
         shared_memory: SharedMemoryPolicy::Deny,
         allocation: AllocationPolicy::WriteOnly,
         observation: Observation::Enabled,
@@ -443,7 +467,13 @@ mod tests {
             SocketPolicy::Loopback,
             SocketPolicy::Proxy,
         ] {
-            for (number, rule) in build_table(FilterConfig { sockets, ..STRICT }) {
+            let local_sockets = LocalSocketPolicy::Supervised;
+            let config = FilterConfig {
+                sockets,
+                local_sockets,
+                ..STRICT
+            };
+            for (number, rule) in build_table(config) {
                 let is_denied = rule.0.iter().any(|case| case.action == Action::Notify);
                 let family = DeniedFamily::of_call(c_long::from(number), &[0; 6]);
                 assert!(
@@ -485,6 +515,9 @@ mod tests {
             socket(libc::AF_UNIX, libc::SOCK_STREAM),
             Some("local-sockets")
         );
+        for kind in [libc::SOCK_DGRAM | libc::SOCK_CLOEXEC, libc::SOCK_RAW] {
+            assert_eq!(socket(libc::AF_UNIX, kind), Some("local-datagrams"));
+        }
         assert_eq!(
             socket(libc::AF_NETLINK, libc::SOCK_RAW),
             Some("other-sockets")

@@ -7,7 +7,8 @@
 //! The filter is a denylist. Interpreters use too many system calls, and different ones in each
 //! version, for a list of allowed ones. It denies other processes, namespaces, mounts, the
 //! administration of the kernel, resources that no limit counts, files that run with the rights of
-//! their owner, and sockets other than TCP.
+//! their owner, and sockets other than TCP and, where the host process makes their connections, local
+//! ones.
 //!
 //! This crate must not know who installs the filter, or what a skill is. It is empty on systems other
 //! than Linux.
@@ -15,8 +16,8 @@
 //! ```
 //! # #[cfg(target_os = "linux")] {
 //! use skills_seccomp::{
-//!     AllocationPolicy, FilterConfig, LinkPolicy, MetadataPolicy, Observation, ProcessPolicy,
-//!     SharedMemoryPolicy, SocketPolicy, build_filter,
+//!     AllocationPolicy, FilterConfig, LinkPolicy, LocalSocketPolicy, MetadataPolicy, Observation,
+//!     ProcessPolicy, SharedMemoryPolicy, SocketPolicy, build_filter,
 //! };
 //!
 //! let filter = build_filter(FilterConfig {
@@ -24,6 +25,7 @@
 //!     links: LinkPolicy::Any,
 //!     processes: ProcessPolicy::MultiProcess,
 //!     sockets: SocketPolicy::Loopback,
+//!     local_sockets: LocalSocketPolicy::StreamPairs,
 //!     shared_memory: SharedMemoryPolicy::Allow,
 //!     allocation: AllocationPolicy::Any,
 //!     observation: Observation::Disabled,
@@ -46,11 +48,11 @@ use libc::{c_long, sock_filter};
 
 use bpf::{Action, ArgCmp, ArgCondition, RuleCase, SyscallRule, Table, compile};
 
-pub use families::{DeniedFamily, FAMILIES};
+pub use families::{DeniedFamily, FAMILIES, HOST_SOCKETS};
 use syscalls::{
     ALLOCATING_COMMANDS, DENIED_COMMANDS, FORKS, IGNORED_CALLS, IGNORED_X86_64, LINK_CALLS,
     METADATA_CALLS, METADATA_X86_64, MODE_CALLS, MODE_CALLS_X86_64, NEW_NAMESPACES, NODE_CALLS,
-    NODE_CALLS_X86_64, SOCKET_KIND_BITS, TIME_CALLS, TIME_CALLS_X86_64,
+    NODE_CALLS_X86_64, SO_PEERPIDFD, SOCKET_KIND_BITS, TIME_CALLS, TIME_CALLS_X86_64,
 };
 
 /// The properties of a run that its filter depends on.
@@ -62,8 +64,10 @@ pub struct FilterConfig {
     pub links: LinkPolicy,
     /// The processes that the program may create.
     pub processes: ProcessPolicy,
-    /// The sockets that it may create.
+    /// The Internet sockets that it may create.
     pub sockets: SocketPolicy,
+    /// The local sockets that it may create.
+    pub local_sockets: LocalSocketPolicy,
     /// Whether it may share memory without a file.
     pub shared_memory: SharedMemoryPolicy,
     /// How it may allocate space on a disk.
@@ -92,14 +96,14 @@ pub enum LinkPolicy {
     Deny,
 }
 
-/// Whether the host process is notified of refusals that a user may want to allow. It cannot change
-/// them: it only answers with the error that the filter would have returned.
+/// Whether the host process is notified of refusals that a user may want to allow. It answers with
+/// the error that the filter would have returned, or makes the call itself.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Observation {
     /// It is not; the kernel returns the error.
     Disabled,
     /// It is notified of new processes and Internet sockets that are refused, of programs to start,
-    /// which Landlock decides about, and of connections, which end in the network namespace.
+    /// which Landlock decides about, of connections, and of files in memory.
     Enabled,
 }
 
@@ -112,7 +116,7 @@ pub enum ProcessPolicy {
     MultiProcess,
 }
 
-/// The sockets that a program may create, in addition to connected pairs of local streams.
+/// The Internet sockets that a program may create.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum SocketPolicy {
     /// None.
@@ -121,6 +125,20 @@ pub enum SocketPolicy {
     Loopback,
     /// TCP, in a network namespace that also has a proxy for granted hosts.
     Proxy,
+}
+
+/// The local sockets (`AF_UNIX`) that a program may create. Never datagrams: both a socket and one end
+/// of a pair can send a datagram to any path, which no filter can read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum LocalSocketPolicy {
+    /// Connected pairs of streams.
+    StreamPairs,
+    /// Connected pairs of streams and of sequenced packets.
+    Pairs,
+    /// Streams and sequenced packets, where the host process is notified of connections and makes
+    /// them. It must never let the kernel continue a `connect`: another thread can exchange its
+    /// address and its socket. Without [`Observation::Enabled`] the same as [`Self::Pairs`].
+    Supervised,
 }
 
 /// Whether memory may be shared with other processes without a file.
@@ -183,6 +201,8 @@ const FAIL_ENOSYS: Action = Action::Error(libc::ENOSYS as u16);
 const OUT_OF_MEMORY: Action = Action::Error(libc::ENOMEM as u16);
 /// As if the file system did not support the call, so that libraries write zeros instead.
 const UNSUPPORTED: Action = Action::Error(libc::EOPNOTSUPP as u16);
+/// As if the kernel did not have the option of a socket.
+const UNKNOWN_OPTION: Action = Action::Error(libc::ENOPROTOOPT as u16);
 /// The call has no effect and reports success.
 const IGNORED_CALL: Action = Action::Error(0);
 
@@ -232,6 +252,8 @@ fn build_table(config: FilterConfig) -> Table {
     // Contexts of asynchronous I/O are counted for the whole host (`fs.aio-max-nr`). Programs fall
     // back to plain reads and writes.
     add(&mut table, libc::SYS_io_setup, FAIL_ENOSYS, &[]);
+    // The host process may answer with a file that a limit counts.
+    add(&mut table, libc::SYS_memfd_create, denied, &[]);
     add_clone_rules(&mut table, config.processes, denied);
     if config.observation == Observation::Enabled {
         add_observed_calls(&mut table, config.sockets);
@@ -249,6 +271,8 @@ fn build_table(config: FilterConfig) -> Table {
         add_all(&mut table, &[LINK_CALLS], denied);
     }
     add_mode_rules(&mut table, denied);
+    // Local sockets first, since the first case decides.
+    add_local_socket_rules(&mut table, config, denied);
     add_socket_rules(&mut table, config.sockets, denied);
     add_process_rules(&mut table, denied);
     table
@@ -340,6 +364,12 @@ fn add_process_rules(table: &mut Table, denied: Action) {
     // Reading and changing the own limits and CPU set is harmless; process 0 is the calling one.
     for call in [libc::SYS_prlimit64, libc::SYS_sched_setaffinity] {
         add(table, call, denied, &[condition(0, ArgCmp::NotEq(0))]);
+    }
+    // A process may lower its own priority; the kernel lets no process without capabilities raise
+    // it.
+    for (arg_index, allowed) in [(0, libc::PRIO_PROCESS), (1, 0)] {
+        let condition = condition(arg_index, ArgCmp::NotEq(allowed as u32));
+        add(table, libc::SYS_setpriority, denied, &[condition]);
     }
     // The signal for the end of the host must stay set.
     add(
@@ -492,13 +522,38 @@ fn add_socket_rules(table: &mut Table, sockets: SocketPolicy, denied: Action) {
             deny_other_kinds(table, libc::SYS_socket, denied);
         }
     }
-    // Streams only: one end of a pair of datagram sockets can send to any address.
+}
+
+/// Adds the rules for local sockets and their pairs.
+fn add_local_socket_rules(table: &mut Table, config: FilterConfig, denied: Action) {
+    let observed = config.observation == Observation::Enabled;
+    if config.local_sockets == LocalSocketPolicy::Supervised && observed {
+        for kind in [libc::SOCK_STREAM, libc::SOCK_SEQPACKET] {
+            let is_connected_kind = [
+                condition(0, ArgCmp::Eq(libc::AF_UNIX.unsigned_abs())),
+                condition(1, ArgCmp::MaskedEq(SOCKET_KIND_BITS, kind.unsigned_abs())),
+            ];
+            add(table, libc::SYS_socket, Action::Allow, &is_connected_kind);
+        }
+        // The host process is the peer of a connection that it made.
+        let is_peer = [
+            condition(1, ArgCmp::Eq(libc::SOL_SOCKET.unsigned_abs())),
+            condition(2, ArgCmp::Eq(SO_PEERPIDFD)),
+        ];
+        add(table, libc::SYS_getsockopt, UNKNOWN_OPTION, &is_peer);
+    }
     add(
         table,
         libc::SYS_socketpair,
         denied,
         &[is_not(0, libc::AF_UNIX)],
     );
+    if config.local_sockets != LocalSocketPolicy::StreamPairs {
+        // The kernel ignores the address of a packet, and connects no socket of a pair again.
+        let packets = libc::SOCK_SEQPACKET.unsigned_abs();
+        let is_packets = condition(1, ArgCmp::MaskedEq(SOCKET_KIND_BITS, packets));
+        add(table, libc::SYS_socketpair, Action::Allow, &[is_packets]);
+    }
     deny_other_kinds(table, libc::SYS_socketpair, denied);
 }
 

@@ -89,6 +89,8 @@ pub(super) const ALLOCATING_COMMANDS: [u32; 3] = [
 ];
 /// The bits of a socket's type without its flags.
 pub(super) const SOCKET_KIND_BITS: u32 = 0xf;
+/// The option that returns a descriptor of the process at the other end of a local socket.
+pub(super) const SO_PEERPIDFD: u32 = 77;
 pub(super) const NEW_NAMESPACES: [i32; 7] = [
     libc::CLONE_NEWUSER,
     libc::CLONE_NEWNS,

@@ -69,8 +69,8 @@ pub const FAMILIES: &[&str] = &[
     "socket.socket(33, socket.SOCK_DGRAM)",
     "socket.socket(43, socket.SOCK_STREAM)",
     "socket.socket(17, socket.SOCK_RAW, 768)",
-    "socket.socket(1, socket.SOCK_STREAM)",
     "socket.socket(1, socket.SOCK_DGRAM)",
+    "socket.socket(1, socket.SOCK_RAW)",
 ];
 
 /// Sockets next to the proxy: cases 43 to 45.
@@ -252,7 +252,8 @@ pub const PRIVATE_HOSTS: &[(u8, &[&str])] = &[(
     ],
 )];
 
-/// Unix sockets: cases 46 to 49. `NAME` is an abstract socket of the host.
+/// Unix sockets: cases 46 to 49, 103 and 104. `NAME` is an abstract socket of the host. The prelude is
+/// [`LOCAL_SOCKET_FUNCTIONS`].
 pub const LOCAL_SOCKETS: &[(u8, &[&str])] = &[
     (
         46,
@@ -276,6 +277,12 @@ pub const LOCAL_SOCKETS: &[(u8, &[&str])] = &[
             "connect('/run/systemd/private')",
             "connect('/run/systemd/journal/socket', socket.SOCK_DGRAM)",
             "connect('/tmp/.X11-unix/X0')",
+            "connect('/tmp/.X11-unix/X0', socket.SOCK_SEQPACKET)",
+            "connect('/run/user/%d/wayland-0' % os.getuid())",
+            "connect('/run/user/%d/gnupg/S.gpg-agent' % os.getuid())",
+            "connect('/run/postgresql/.s.PGSQL.5432')",
+            "connect('/proc/1/root' + outside + '/agent')",
+            "connect('/proc/self/root' + outside + '/agent')",
         ],
     ),
     (
@@ -283,8 +290,55 @@ pub const LOCAL_SOCKETS: &[(u8, &[&str])] = &[
         &[
             "connect(workspace + '/helper')",
             "connect(workspace + '/helper', socket.SOCK_DGRAM)",
+            "connect(workspace + '/helper', socket.SOCK_SEQPACKET)",
             "pair().connect(workspace + '/helper')",
+            "connect(linked(workspace + '/helper'))",
+            "connect(os.path.relpath(workspace + '/helper'))",
+            "connect('/proc/self/root' + workspace + '/helper')",
+            "connect('/proc/self/fd/%d/helper' % os.open(workspace, os.O_PATH))",
+            "connect('/proc/self/fd/%d' % os.open(workspace + '/helper', os.O_PATH))",
+            "os.link(workspace + '/helper', home + '/hard'); connect(home + '/hard')",
+            "socket.socketpair(socket.AF_UNIX, socket.SOCK_DGRAM)[0].sendto(b'x', workspace + '/helper')",
         ],
     ),
     (49, &["talk()"]),
+    (
+        103,
+        &["own(home + '/own')", "own(os.environ['TMPDIR'] + '/own')"],
+    ),
+    (
+        104,
+        &[
+            "socket.socket(socket.AF_UNIX).bind(workspace + '/bound')",
+            "socket.socket(socket.AF_UNIX).bind(linked(workspace) + '/bound')",
+            "socket.socket(socket.AF_UNIX).bind(os.path.relpath(workspace + '/bound'))",
+            "socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET).bind(workspace + '/bound')",
+        ],
+    ),
 ];
+
+/// Functions for [`LOCAL_SOCKETS`].
+pub const LOCAL_SOCKET_FUNCTIONS: &str = r"def connect(path, kind=socket.SOCK_STREAM): socket.socket(socket.AF_UNIX, kind).connect(path)
+def pair(): return socket.socketpair()[0]
+def linked(target):
+    path = home + '/link-%d' % len(os.listdir(home))
+    os.symlink(target, path)
+    return path
+def talk():
+    mine, theirs = socket.socketpair()
+    if os.fork() == 0:
+        theirs.sendall(b'hello')
+        os._exit(0)
+    return mine.recv(5)
+def own(path):
+    listener = socket.socket(socket.AF_UNIX)
+    listener.bind(path)
+    listener.listen()
+    if os.fork() == 0:
+        client = socket.socket(socket.AF_UNIX)
+        client.connect(path)
+        client.sendall(b'hello')
+        os._exit(0)
+    listener.settimeout(5)
+    return listener.accept()[0].recv(5)
+";

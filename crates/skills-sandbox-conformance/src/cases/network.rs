@@ -114,4 +114,16 @@ pub(super) const LOCAL_SOCKETS: &[Row] = &[
         "Communicate with a process of the same run through a socket pair.",
         [SUCCEEDED, SUCCEEDED, SUCCEEDED, NOT_APPLICABLE, SUCCEEDED],
     ),
+    row(
+        103,
+        "own-local-socket",
+        "Bind a local socket in the scratch directory and connect to it from another process.",
+        [SUCCEEDED, DENIED, DENIED, NOT_APPLICABLE, DENIED],
+    ),
+    row(
+        104,
+        "bind-local-socket",
+        "Bind a local socket in a granted directory, where programs of the host would connect to it.",
+        [DENIED, DENIED, DENIED, NOT_APPLICABLE, DENIED],
+    ),
 ];

@@ -4,8 +4,8 @@
 use libc::sock_filter;
 use skills_process::small_executable;
 use skills_seccomp::{
-    AllocationPolicy, FilterConfig, LinkPolicy, MetadataPolicy, Observation, ProcessPolicy,
-    SharedMemoryPolicy, SocketPolicy, build_filter,
+    AllocationPolicy, FilterConfig, LinkPolicy, LocalSocketPolicy, MetadataPolicy, Observation,
+    ProcessPolicy, SharedMemoryPolicy, SocketPolicy, build_filter,
 };
 
 use super::{LAUNCH, LAUNCH_WITH_QUOTA, WAIT};
@@ -40,6 +40,7 @@ fn launcher(allocation: AllocationPolicy) -> Vec<u8> {
         links: LinkPolicy::Any,
         processes: ProcessPolicy::MultiProcess,
         sockets: SocketPolicy::Proxy,
+        local_sockets: LocalSocketPolicy::StreamPairs,
         shared_memory: SharedMemoryPolicy::Allow,
         allocation,
         observation: Observation::Disabled,

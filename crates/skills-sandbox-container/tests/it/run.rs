@@ -145,7 +145,7 @@ async fn a_container_is_as_restricted_as_its_report_says() {
     network enforced: separate network namespace with nothing but a loopback device
     processes partial: programs of the image can be started without a grant; at most 129 processes and threads
     privileges enforced: no capabilities, and programs cannot get any
-    system-calls enforced: 88 denied (seccomp), and the engine's seccomp profile
+    system-calls enforced: 86 denied (seccomp), and the engine's seccomp profile
     signals enforced: other processes are not visible
     cpu enforced: one processor
     memory enforced: 256 MiB for all processes together

@@ -14,13 +14,11 @@ use std::fs::File;
 use std::io::Read;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 
-use libc::seccomp_notif;
 use skills_egress::Host;
 use skills_sandbox::{Evidence, Refusal, Refusals, RefusedOperation};
 use skills_threads::run_blocking_or_here;
 
 use super::Tried;
-use super::program::read_memory;
 use crate::name_server::NAME_SERVER_PORT;
 use crate::run_network::RunNetwork;
 
@@ -107,17 +105,8 @@ impl OwnConnections {
     }
 }
 
-/// Reads the Internet address of a `connect` call. `None` for other families.
-pub(super) fn read_address(notification: &seccomp_notif) -> Option<SocketAddr> {
-    let [_, address, length, ..] = notification.data.args;
-    let mut bytes = [0; size_of::<libc::sockaddr_in6>()];
-    let length = usize::try_from(length).ok()?.min(bytes.len());
-    let address = usize::try_from(address).ok()?;
-    let length = read_memory(notification.pid, address, &mut bytes[..length]).ok()?;
-    parse_address(&bytes[..length])
-}
-
-fn parse_address(bytes: &[u8]) -> Option<SocketAddr> {
+/// Parses an Internet address of the kernel. `None` for other families.
+pub(super) fn parse_address(bytes: &[u8]) -> Option<SocketAddr> {
     let family = u16::from_ne_bytes(bytes.get(..2)?.try_into().ok()?);
     let port = u16::from_be_bytes(bytes.get(2..4)?.try_into().ok()?);
     let ip: IpAddr = match i32::from(family) {

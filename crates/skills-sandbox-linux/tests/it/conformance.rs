@@ -15,7 +15,7 @@ mod processes;
 mod races;
 mod resources;
 mod runtime;
-mod scene;
+pub(crate) mod scene;
 mod unix_sockets;
 
 use skills_sandbox_conformance::{BackendVariant, assert_conforms};

@@ -17,6 +17,7 @@ mod grace;
 mod keys;
 mod lifetime;
 mod lifetime_pipe;
+mod local_sockets;
 mod network;
 mod plan;
 mod proc;

@@ -36,7 +36,7 @@ async fn listed_hosts_are_reached_through_the_proxy_and_nothing_else_is() {
          for address in [('{host}', {port}), ('93.184.215.14', 80), ('::1', {port})]:\n    \
              try: print(socket.create_connection(address, 2))\n    \
              except OSError as e: print(type(e).__name__)\n\
-         for kind in [(socket.AF_INET, socket.SOCK_DGRAM), (socket.AF_UNIX, socket.SOCK_STREAM), (socket.AF_NETLINK, socket.SOCK_RAW)]:\n    \
+         for kind in [(socket.AF_INET, socket.SOCK_DGRAM), (socket.AF_UNIX, socket.SOCK_DGRAM), (socket.AF_NETLINK, socket.SOCK_RAW)]:\n    \
              try: print(socket.socket(*kind))\n    \
              except OSError as e: print(type(e).__name__)\n",
         host = server.ip(),

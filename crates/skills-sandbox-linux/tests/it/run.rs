@@ -190,13 +190,13 @@ async fn a_skill_and_its_workspace_can_be_in_shared_memory() {
         let script = "import os\nopen('../workspace/out.txt', 'w').write('result')\n\
                   try: open('main.py', 'a')\nexcept OSError: print('read-only')\n\
                   if 'shm' not in os.environ['TMPDIR']:\n    import multiprocessing\n    multiprocessing.Lock()\n\
-                  \x20   open('/dev/shm/own', 'w').write('own')\n    print(open(os.environ['TMPDIR'] + '/own').read())\n    print(len(os.listdir('/dev/shm')))";
+                  \x20   open('/dev/shm/own', 'w').write('own')\n    print(open('/tmp/own').read())\n    print(len(os.listdir('/dev/shm')))";
         let output = skill.python(script).await;
         assert_eq!(output.stderr.text(), "");
         assert_eq!(
             output.stdout.text(),
             if mode == IsolationMode::Namespaces {
-                "read-only\nown\n3\n"
+                "read-only\nown\n4\n"
             } else {
                 "read-only\n"
             }

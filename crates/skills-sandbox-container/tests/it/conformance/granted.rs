@@ -6,8 +6,8 @@ use std::os::unix::fs::MetadataExt;
 use std::os::unix::net::UnixListener;
 
 use skills_sandbox_conformance::attempts::{
-    CHANGES, GRANTED, KEYS, LINKS, LOCAL_SOCKETS, PROTECTED, SETUID_FILES, attempts_of,
-    python_script,
+    CHANGES, GRANTED, KEYS, LINKS, LOCAL_SOCKET_FUNCTIONS, LOCAL_SOCKETS, PROTECTED, SETUID_FILES,
+    attempts_of, python_script,
 };
 use skills_sandbox_conformance::{AttemptResult, Observations};
 use skills_test_support::host;
@@ -182,13 +182,8 @@ async fn local_sockets(observations: &mut Observations) {
         (47, format!("os.stat('{engine}')")),
         (47, format!("connect('/proc/1/root{engine}')")),
     ]);
-    let prelude = format!(
-        "{}NAME = {name:?}\n\
-         def connect(path, kind=socket.SOCK_STREAM):\n    socket.socket(socket.AF_UNIX, kind).connect(path)\n\
-         def pair(): return socket.socketpair()[0]\n\
-         def talk():\n    mine, theirs = socket.socketpair()\n    if os.fork() == 0:\n        theirs.sendall(b'hello')\n        os._exit(0)\n    return mine.recv(5)",
-        python_paths(&skill)
-    );
+    let paths = python_paths(&skill);
+    let prelude = format!("{paths}NAME = {name:?}\n{LOCAL_SOCKET_FUNCTIONS}");
     let (tried, _) = python(&skill, &prelude, &attempts).await;
     let (talk, others): (Vec<_>, Vec<_>) = tried.into_iter().partition(|tried| tried.case == 49);
     observations.check_denied(&others);

@@ -1,10 +1,11 @@
-//! Unix sockets of the host: cases 46 to 49.
+//! Unix sockets of the host: cases 46 to 49, 103 and 104.
 
 use std::os::linux::net::SocketAddrExt;
 use std::os::unix::net::{SocketAddr, UnixListener};
 
 use skills_sandbox_conformance::AttemptResult;
-use skills_sandbox_conformance::attempts::{LOCAL_SOCKETS, attempts_of};
+use skills_sandbox_conformance::attempts::{LOCAL_SOCKET_FUNCTIONS, LOCAL_SOCKETS, attempts_of};
+use skills_sandbox_linux::IsolationMode;
 
 use super::attempts::{node, python};
 use super::observations::Observations;
@@ -24,23 +25,22 @@ pub(crate) async fn run(observations: &mut Observations) {
         UnixListener::bind(skill.path("workspace/helper")).unwrap(),
     );
     let attempts = attempts_of(LOCAL_SOCKETS);
-    let prelude = format!(
-        "{}NAME = {name:?}\n\
-         def connect(path, kind=socket.SOCK_STREAM):\n    socket.socket(socket.AF_UNIX, kind).connect(path)\n\
-         def pair(): return socket.socketpair()[0]\n\
-         def talk():\n    mine, theirs = socket.socketpair()\n    if os.fork() == 0:\n        theirs.sendall(b'hello')\n        os._exit(0)\n    return mine.recv(5)",
-        python_paths(&skill)
-    );
+    let paths = python_paths(&skill);
+    let prelude = format!("{paths}NAME = {name:?}\n{LOCAL_SOCKET_FUNCTIONS}");
     let (tried, _) = python(&skill, &prelude, &attempts).await;
-    let (talk, others): (Vec<_>, Vec<_>) = tried.into_iter().partition(|tried| tried.case == 49);
+    // Without namespaces a run has pairs only.
+    let is_own = |case| case == 103 && observations.mode == IsolationMode::Namespaces;
+    let (talked, others): (Vec<_>, Vec<_>) = tried
+        .into_iter()
+        .partition(|tried| tried.case == 49 || is_own(tried.case));
     observations.check_denied(&others);
-    let talked = format!("{:?}", talk[0].result);
-    observations.check(
-        49,
-        &talked,
-        AttemptResult::Succeeded,
-        talked == "Ok(\"b'hello'\")",
-    );
+    for talk in &talked {
+        let what = format!("{talk:?}");
+        let has_talked = talk.result == Ok("b'hello'".to_owned());
+        observations.check(talk.case, &what, AttemptResult::Succeeded, has_talked);
+    }
+    let is_unbound = !skill.path("workspace/bound").exists();
+    observations.check(104, "the workspace", AttemptResult::Denied, is_unbound);
     if has_node() {
         let (agent, helper) = (skill.path("outside/agent"), skill.path("workspace/helper"));
         let connect = |path: &std::path::Path| format!("connect({{ path: '{}' }})", path.display());

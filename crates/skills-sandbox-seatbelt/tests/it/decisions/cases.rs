@@ -231,6 +231,7 @@ pub(super) const FILES: &[Row] = &[
     ),
     (47, CONNECT, "/Users/me/project/socket", "dddddd"),
     (48, "network-bind", "/Users/me/project/socket", "dddddd"),
+    (104, "network-bind", "/Users/me/project/socket", "dddddd"),
     (58, EXEC, "/opt/python/bin/python3.12", "aaaaaa"),
     (58, EXEC, "/opt/python/bin/pip", "dddddd"),
     (58, EXEC, "/bin/sh", "dddadd"),
@@ -305,6 +306,7 @@ pub(super) const OTHERS: &[Row] = &[
     (35, "mach-lookup", "com.apple.dnssd.service", "dddddd"),
     (35, "mach-lookup", "com.apple.trustd.agent", "dddddd"),
     (48, "system-socket", "", "dddddd"),
+    (103, "system-socket", "", "dddddd"),
     (58, "process-fork", "", "dddaad"),
     (
         58,
