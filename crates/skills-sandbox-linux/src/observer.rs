@@ -44,7 +44,7 @@ use crate::plan::Plan;
 use address::CopiedAddress;
 pub(crate) use connection::can_copy_descriptors;
 use connection::{Connection, Connections, FinishedConnection};
-use network::{NetworkObserver, OwnConnection, OwnConnections, parse_address};
+use network::{Destination, NetworkObserver, OwnConnection, OwnConnections, parse_address};
 use program::{ObservedProgram, read_program};
 use scratch::{LookupError, Scratch};
 
@@ -261,7 +261,7 @@ impl Observer {
                 Err(_) => return Err(Errno::EAGAIN),
             }
         }
-        let connection = Connection::take(notification)?;
+        let mut connection = Connection::take(notification)?;
         // If the process has ended, its number can be that of another one, whose socket was taken.
         if !self.is_waiting(notification) {
             return Err(Errno::ESRCH);
@@ -270,11 +270,20 @@ impl Observer {
             ConnectionMode::Kernel => None,
             ConnectionMode::Host(scratch) => scratch.clone(),
         };
+        let address = connection.internet_address();
+        match address.map(|address| self.networks.destination(address)) {
+            Some(Destination::Host(operation)) => self.record(Tried::Refused(operation)),
+            Some(Destination::Own(port)) => connection.own_port = Some(port),
+            Some(Destination::Served) | None => {}
+        }
         connections.start(notification.id, connection, scratch)
     }
 
     /// Answers a connection that was made, or was not.
     fn finish(&self, finished: FinishedConnection) {
+        if let Some(connection) = finished.own {
+            self.record(Tried::OwnNetwork(connection));
+        }
         let answer = match finished.result {
             Ok(()) => Answer::Success,
             Err(LookupError::Failed(error)) => Answer::Failure(error),
@@ -337,13 +346,13 @@ impl Observer {
             NotifiedCall::Process => RefusedOperation::StartProcess,
             NotifiedCall::Socket => RefusedOperation::Connect { host: None },
             NotifiedCall::Never(family) => never_allowed(family),
-            NotifiedCall::MemoryFile(_) => return None,
+            NotifiedCall::MemoryFile(_) | NotifiedCall::HostConnection => return None,
             NotifiedCall::Program => {
                 let program = read_program(notification)?;
                 let name = self.programs.refused(&program)?;
                 RefusedOperation::StartProgram { name }
             }
-            NotifiedCall::Connection | NotifiedCall::HostConnection => {
+            NotifiedCall::Connection => {
                 let address = CopiedAddress::read(notification).ok()?;
                 let address = parse_address(address.bytes())?;
                 return self.networks.tried(notification.pid, address).await;

@@ -7,6 +7,7 @@
 
 use std::collections::BTreeMap;
 use std::fs;
+use std::net::SocketAddr;
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd};
 use std::sync::Arc;
 
@@ -15,6 +16,7 @@ use nix::errno::Errno;
 use tokio::sync::mpsc::{Receiver, Sender, channel};
 
 use super::address::CopiedAddress;
+use super::network::{OwnConnection, parse_address};
 use super::scratch::{LookupError, NamedPath, Scratch};
 
 /// The most connections of a run that wait at once, such as for a listener whose queue is full. Each
@@ -34,6 +36,8 @@ pub(super) struct Connection {
     process: u32,
     socket: Arc<OwnedFd>,
     target: Target,
+    /// The port of the loopback device of the run that it leads to.
+    pub(super) own_port: Option<u16>,
 }
 
 enum Target {
@@ -47,6 +51,9 @@ pub(super) struct FinishedConnection {
     /// The number of the notification.
     pub(super) id: u64,
     pub(super) result: Result<(), LookupError>,
+    /// The port of the loopback device of the run that it led to, if that is known to have a listener
+    /// or none.
+    pub(super) own: Option<OwnConnection>,
     has_many_sockets: bool,
 }
 
@@ -69,12 +76,21 @@ impl Connection {
             process,
             socket: Arc::new(socket),
             target,
+            own_port: None,
         })
     }
 
+    /// Returns the Internet address that it leads to.
+    pub(super) fn internet_address(&self) -> Option<SocketAddr> {
+        match &self.target {
+            Target::Address(address) => parse_address(address.bytes()),
+            Target::Path(_) => None,
+        }
+    }
+
     /// Makes the connection. Blocks as long as the call of the program would.
-    fn make(self, scratch: Option<&Scratch>) -> Result<(), LookupError> {
-        match self.target {
+    fn make(&self, scratch: Option<&Scratch>) -> Result<(), LookupError> {
+        match &self.target {
             Target::Address(address) => Ok(connect(&self.socket, address.bytes())?),
             Target::Path(path) => {
                 let scratch = scratch.ok_or(LookupError::Outside)?;
@@ -82,6 +98,19 @@ impl Connection {
                 Ok(connect(&self.socket, &address_of(&found))?)
             }
         }
+    }
+
+    /// Returns whether a process of the run listens, as the result of the connection shows.
+    fn own_connection(&self, result: &Result<(), LookupError>) -> Option<OwnConnection> {
+        let is_listening = match result {
+            Ok(()) => true,
+            Err(LookupError::Failed(Errno::ECONNREFUSED)) => false,
+            // The answer of a listener of the same machine has arrived already.
+            Err(LookupError::Failed(Errno::EINPROGRESS)) => !is_closed(&self.socket),
+            Err(_) => return None,
+        };
+        let port = self.own_port?;
+        Some(OwnConnection { port, is_listening })
     }
 }
 
@@ -133,6 +162,7 @@ impl Connections {
             // There is room for each connection that waits. It fails after the run has ended.
             let _ = sender.try_send(FinishedConnection {
                 id,
+                own: connection.own_connection(&result),
                 result,
                 has_many_sockets,
             });
@@ -263,6 +293,26 @@ unsafe fn owned(result: c_long) -> Result<OwnedFd, Errno> {
     let number = RawFd::try_from(number).map_err(|_| Errno::EBADF)?;
     // SAFETY: the caller promises that nothing else owns it.
     Ok(unsafe { OwnedFd::from_raw_fd(number) })
+}
+
+/// Returns true if a TCP socket is neither connected nor waits for an answer.
+#[expect(unsafe_code, reason = "no wrapper knows this option")]
+fn is_closed(socket: &OwnedFd) -> bool {
+    const CLOSED: u8 = 7;
+    // The first byte of the structure; the kernel writes no more than the passed length.
+    let mut state = 0u8;
+    let mut length = size_of::<u8>() as libc::socklen_t;
+    // SAFETY: writes a local number of the passed length.
+    let result = unsafe {
+        libc::getsockopt(
+            socket.as_raw_fd(),
+            libc::IPPROTO_TCP,
+            libc::TCP_INFO,
+            (&raw mut state).cast(),
+            &raw mut length,
+        )
+    };
+    result == 0 && state == CLOSED
 }
 
 #[expect(unsafe_code, reason = "no wrapper knows this option")]

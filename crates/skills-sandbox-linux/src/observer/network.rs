@@ -35,10 +35,20 @@ pub(super) struct NetworkObserver {
     served_ports: Vec<u16>,
 }
 
+/// Where an Internet address leads.
+pub(super) enum Destination {
+    /// To a host, which a rule could allow.
+    Host(RefusedOperation),
+    /// To the proxy, to a service that it forwards to or to the name server.
+    Served,
+    /// To a port of the loopback device of the run.
+    Own(u16),
+}
+
 /// A connection to the loopback device of a run.
 pub(super) struct OwnConnection {
-    port: u16,
-    is_listening: bool,
+    pub(super) port: u16,
+    pub(super) is_listening: bool,
 }
 
 /// The connections to the loopback device of a run.
@@ -58,18 +68,28 @@ impl NetworkObserver {
         }
     }
 
-    /// Returns what a connection tries. `None` for the proxy, for services that it forwards to and for
-    /// name lookups.
-    pub(super) async fn tried(&self, pid: u32, address: SocketAddr) -> Option<Tried> {
+    /// Returns where an address leads.
+    pub(super) fn destination(&self, address: SocketAddr) -> Destination {
         let port = address.port();
         let ip = address.ip().to_canonical();
         if !ip.is_loopback() && !ip.is_unspecified() {
             let host = Some(Host::from(ip).rule_text(port));
-            return Some(Tried::Refused(RefusedOperation::Connect { host }));
+            Destination::Host(RefusedOperation::Connect { host })
+        } else if self.served_ports.contains(&port) {
+            Destination::Served
+        } else {
+            Destination::Own(port)
         }
-        if self.served_ports.contains(&port) {
-            return None;
-        }
+    }
+
+    /// Returns what a connection tries that the kernel continues. `None` for the proxy, for services
+    /// that it forwards to and for name lookups.
+    pub(super) async fn tried(&self, pid: u32, address: SocketAddr) -> Option<Tried> {
+        let port = match self.destination(address) {
+            Destination::Host(operation) => return Some(Tried::Refused(operation)),
+            Destination::Served => return None,
+            Destination::Own(port) => port,
+        };
         // The tables are as long as the run has sockets. If the task fails, nothing is known.
         let is_listening = run_blocking_or_here(move || is_listening(pid, port))
             .await

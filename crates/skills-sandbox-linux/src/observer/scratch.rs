@@ -70,16 +70,15 @@ impl Scratch {
     /// Opens the socket that a path names, component by component: only the file systems in memory that
     /// nothing but the run uses are read, so neither the result nor an error depends on a directory of
     /// the host. May block.
-    pub(super) fn find_socket(&self, named: NamedPath) -> Result<OwnedFd, LookupError> {
-        let NamedPath { path, root, start } = named;
-        let own_devices = [fstat(&root)?.st_dev, self.device];
-        let mut current = start;
+    pub(super) fn find_socket(&self, named: &NamedPath) -> Result<OwnedFd, LookupError> {
+        let own_devices = [fstat(&named.root)?.st_dev, self.device];
+        let mut current = copy(&named.start)?;
         let mut pending = Vec::new();
-        add_components(&path, &mut pending);
+        add_components(&named.path, &mut pending);
         let mut links = 0;
         while let Some(step) = pending.pop() {
             let Step::Name(name) = step else {
-                current = root.try_clone().map_err(|_| Errno::EMFILE)?;
+                current = copy(&named.root)?;
                 continue;
             };
             check_device(&current, own_devices)?;
@@ -110,6 +109,10 @@ impl Scratch {
         let mode = Mode::S_IRUSR | Mode::S_IWUSR;
         openat(&self.directory, ".", flags, mode)
     }
+}
+
+fn copy(directory: &OwnedFd) -> Result<OwnedFd, Errno> {
+    directory.try_clone().map_err(|_| Errno::EMFILE)
 }
 
 /// A step of the resolution of a path.
@@ -175,7 +178,7 @@ mod tests {
                 root: OwnedFd::from(File::open(directory.path()).unwrap()),
                 start: OwnedFd::from(File::open(below("tmp/home")).unwrap()),
             };
-            scratch.find_socket(named).map(drop)
+            scratch.find_socket(&named).map(drop)
         };
         for path in [
             "s",
@@ -201,7 +204,7 @@ mod tests {
             start: OwnedFd::from(File::open("/proc").unwrap()),
         };
         assert_eq!(
-            scratch.find_socket(outside).map(drop),
+            scratch.find_socket(&outside).map(drop),
             Err(LookupError::Outside)
         );
     }
