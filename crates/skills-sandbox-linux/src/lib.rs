@@ -101,6 +101,7 @@ mod rootfs;
 mod rootfs_plan;
 mod run_network;
 mod sandbox;
+mod scratch_dirs;
 mod scratch_links;
 mod setup_slot;
 mod setup_step;
@@ -108,6 +109,7 @@ mod spawn;
 mod spawner;
 mod stack;
 mod standard_streams;
+mod system_paths;
 mod user_ids;
 mod watchdog;
 

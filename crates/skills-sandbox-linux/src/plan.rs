@@ -10,84 +10,17 @@ use skills_sandbox::{Environment, Job, Program, Quota, SandboxError};
 use crate::denied_settings;
 use crate::isolation::IsolationLevel;
 use crate::key_rules::{check_readable, find_keys, without_keys};
-use crate::local_sockets::temporary_dir;
 use crate::path_rule::{PathAccess, PathRule, PlanContext, SymlinkPolicy};
 use crate::rootfs_plan::{RootFsPlan, home_path};
 use crate::run_network::{RunNetwork, proxy_endpoint};
+use crate::scratch_dirs::temporary_dir;
+use crate::system_paths::{CERTIFICATES, DEVICES, DYNAMIC_LOADERS, SYSTEM_DIRS, SYSTEM_SETTINGS};
 use crate::user_ids::UserIds;
 
-/// System paths with libraries and data that every interpreter needs. Symlinks such as `/bin` are
-/// followed, missing paths are skipped.
-///
-/// Node exits at startup if the configuration of OpenSSL exists and cannot be read.
-const SYSTEM_DIRS: [&str; 8] = [
-    "/usr",
-    "/bin",
-    "/lib",
-    "/lib64",
-    "/etc/ld.so.cache",
-    "/etc/localtime",
-    "/etc/alternatives",
-    "/etc/ssl/openssl.cnf",
-];
-/// The dynamic loaders. The kernel executes them together with any program, so Landlock has to
-/// allow it for them too.
-const DYNAMIC_LOADERS: [&str; 4] = [
-    "/lib64/ld-linux-x86-64.so.2",
-    "/lib/ld-linux-aarch64.so.1",
-    "/lib/ld-musl-x86_64.so.1",
-    "/lib/ld-musl-aarch64.so.1",
-];
-/// Certificates of authorities, for runs with granted hosts. `/etc/ssl` itself is not listed, since
-/// `/etc/ssl/private` contains private keys.
-const CERTIFICATES: [&str; 4] = [
-    "/etc/ssl/certs",
-    "/etc/ssl/cert.pem",
-    "/etc/pki/tls/certs",
-    "/etc/pki/ca-trust/extracted",
-];
-/// Settings that programs of the system read: fonts, types of files, names of ports, the time zone. `/etc` as a
-/// whole contains keys and passwords.
-const SYSTEM_SETTINGS: [&str; 24] = [
-    "/etc/chromium.d",
-    "/etc/fonts",
-    "/etc/host.conf",
-    "/etc/ImageMagick-6",
-    "/etc/ImageMagick-7",
-    "/etc/java-11-openjdk",
-    "/etc/java-17-openjdk",
-    "/etc/java-21-openjdk",
-    "/etc/libreoffice",
-    "/etc/magic",
-    "/etc/magic.mime",
-    "/etc/matplotlibrc",
-    "/etc/mime.types",
-    "/etc/os-release",
-    "/etc/papersize",
-    "/etc/perl",
-    "/etc/php",
-    "/etc/protocols",
-    "/etc/python3",
-    "/etc/R",
-    "/etc/services",
-    "/etc/ssl/certs",
-    "/etc/terminfo",
-    "/etc/timezone",
-];
 /// The directory of links to programs, in the root file system of a run.
 const LINK_DIR: &str = "/run/skill/bin";
 /// Maximum directories with keys that a note names.
 const MAX_NAMED_DIRECTORIES: usize = 3;
-/// Harmless devices. A writable `/dev/zero` can be mapped as shared memory, which `RLIMIT_DATA`
-/// does not count, so that one is read-only.
-const DEVICES: [(&str, PathAccess); 5] = [
-    ("/dev/null", PathAccess::Device),
-    ("/dev/zero", PathAccess::ReadDevice),
-    ("/dev/full", PathAccess::Device),
-    ("/dev/random", PathAccess::Device),
-    ("/dev/urandom", PathAccess::Device),
-];
-
 /// The plan of one run: the program with its arguments and environment, and the paths and limits
 /// that it gets.
 ///
@@ -194,7 +127,7 @@ impl Plan {
         } else {
             paths = without_keys(paths, &keys)?;
         }
-        let temporary = temporary_path(context, &paths);
+        let temporary = temporary_dir(context, &paths);
         let python_link = find_python_link(grants, program_finder, context);
         let home_links = find_home_links(job, &home_of_run(context));
         let rootfs = has_namespaces.then(|| {
@@ -498,13 +431,6 @@ fn build_environment(
 
 fn home_of_run(context: &PlanContext) -> PathBuf {
     home_path(&context.scratch_path)
-}
-
-fn temporary_path(context: &PlanContext, paths: &[PathRule]) -> PathBuf {
-    match context.isolation {
-        IsolationLevel::Namespaces => temporary_dir(&context.scratch_path, paths),
-        IsolationLevel::Landlock | IsolationLevel::None => context.scratch_path.clone(),
-    }
 }
 
 fn build_path_rules(

@@ -6,8 +6,8 @@ use std::path::{Path, PathBuf};
 use skills_policy::{Grants, ResourceLimits};
 use skills_process::{KeyFile, KeyFiles};
 
-use crate::local_sockets::{socket_dirs, temporary_dir};
 use crate::path_rule::{PathAccess, PathRule, PlanContext, SymlinkPolicy};
+use crate::scratch_dirs::{socket_dirs, temporary_dir};
 use crate::user_ids::UserIds;
 
 /// The default path of the scratch space; `HOME` is a directory in it, and usually it is `TMPDIR`.
@@ -124,7 +124,7 @@ impl RootFsPlan {
             },
             RootFsEntry::Directory(home_path(scratch)),
         ];
-        let temporary = temporary_dir(scratch, paths);
+        let temporary = temporary_dir(context, paths);
         if temporary != *scratch {
             entries.push(RootFsEntry::Directory(temporary));
         }
@@ -159,7 +159,7 @@ impl RootFsPlan {
         entries.extend(hidden.map(|rule| RootFsEntry::Mask(rule.path.clone())));
         Self {
             entries,
-            socket_dirs: socket_dirs(scratch, paths),
+            socket_dirs: socket_dirs(context, paths),
         }
     }
 

@@ -365,10 +365,10 @@ fn add_process_rules(table: &mut Table, denied: Action) {
     for call in [libc::SYS_prlimit64, libc::SYS_sched_setaffinity] {
         add(table, call, denied, &[condition(0, ArgCmp::NotEq(0))]);
     }
-    // A process may lower its own priority; the kernel lets no process without capabilities raise
-    // it.
-    for (arg_index, allowed) in [(0, libc::PRIO_PROCESS), (1, 0)] {
-        let condition = condition(arg_index, ArgCmp::NotEq(allowed as u32));
+    // A process may lower its own priority (`PRIO_PROCESS` of process 0); the kernel lets no process
+    // without capabilities raise it.
+    for arg_index in [0, 1] {
+        let condition = condition(arg_index, ArgCmp::NotEq(0));
         add(table, libc::SYS_setpriority, denied, &[condition]);
     }
     // The signal for the end of the host must stay set.

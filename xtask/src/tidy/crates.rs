@@ -101,8 +101,8 @@ const CRATES: &[(&str, usize, &[&str])] = &[
     ),
     // The table of addresses, which was a crate.
     ("skills-egress", 2_920, &["skills-policy", "skills-threads"]),
-    // The words of each family of denied calls.
-    ("skills-seccomp", 1_270, &[]),
+    // The words of each family of denied calls, and the rules for local sockets.
+    ("skills-seccomp", 1_360, &[]),
     (
         "skills-sandbox-wasm",
         9_900,
@@ -115,10 +115,11 @@ const CRATES: &[(&str, usize, &[&str])] = &[
             "skills-threads",
         ],
     ),
-    // The first process passes a signal on. Settings that are denied without namespaces.
+    // The first process passes a signal on. Settings that are denied without namespaces. Connections to
+    // local sockets, which the host process makes, with their resolution of paths.
     (
         "skills-sandbox-linux",
-        9_400,
+        10_360,
         &[
             "skills-egress",
             "skills-policy",

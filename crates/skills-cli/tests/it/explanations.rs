@@ -400,12 +400,12 @@ fn a_probed_operation_is_named_only_if_the_program_reports_it() {
     let text = "import socket, sys\ntry:\n    socket.socketpair(socket.AF_UNIX, socket.SOCK_DGRAM)\nexcept OSError as error:\n    sys.exit(str(error) if sys.argv[1:] else 'bad input')\n";
     let fixture = skill("pair.py", text);
     assert_eq!(explanation(&run(&fixture, &[])), "");
-    insta::assert_snapshot!(explanation(&run(&fixture, &["--", "x"])), @"refused: open a local socket; no option allows it: local sockets lead to services of the host, such as agents and databases");
+    insta::assert_snapshot!(explanation(&run(&fixture, &["--", "x"])), @"refused: open a local socket for datagrams; no option allows it: a datagram can be sent to any local socket of the host, such as that of an agent; use a stream");
     let json = run(&fixture, &["--json"]).json();
     let fact = &json["explanation"]["facts"][0];
     assert_eq!(
         (&fact["observer"], &fact["family"], &fact["is_relevant"]),
-        (&"kernel".into(), &"local-sockets".into(), &false.into())
+        (&"kernel".into(), &"local-datagrams".into(), &false.into())
     );
 }
 

@@ -364,7 +364,12 @@ mod tests {
 
     #[test]
     fn a_thread_belongs_to_its_process() {
-        let thread = std::thread::spawn(|| leader(nix::unistd::gettid().as_raw().unsigned_abs()));
-        assert_eq!(thread.join().unwrap(), Some(std::process::id()));
+        let (sender, receiver) = std::sync::mpsc::channel();
+        let find = move || {
+            let thread = nix::unistd::gettid().as_raw().unsigned_abs();
+            sender.send(leader(thread)).unwrap();
+        };
+        skills_threads::spawn("test", find).unwrap();
+        assert_eq!(receiver.recv().unwrap(), Some(std::process::id()));
     }
 }
