@@ -15,8 +15,8 @@ const MAX_FILES: usize = 64;
 /// The most levels of directories that are read.
 const MAX_DEPTH: usize = 8;
 
-/// Lists the files in a home directory that a program has written. Symlinks are not followed, and
-/// directories that are mounted in it are not read: they are granted directories of the host, or
+/// Lists the files in a home directory that a program has written, without sockets, which are of use
+/// only while it runs. Symlinks are not followed, and directories that are mounted in it are not read: they are granted directories of the host, or
 /// content that a program cannot have written. `links` are the symlinks of the run itself, and their
 /// targets.
 pub(crate) fn list(
@@ -55,7 +55,7 @@ pub(crate) fn list(
                 if entry_path.components().count() < MAX_DEPTH {
                     pending.push(entry_path);
                 }
-            } else if home.files.len() < MAX_FILES {
+            } else if entry.file_type() != Some(Type::Socket) && home.files.len() < MAX_FILES {
                 home.files.push(entry_path.to_string_lossy().into_owned());
             }
         }

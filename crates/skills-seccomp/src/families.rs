@@ -172,7 +172,8 @@ const PRIORITIES: DeniedFamily = DeniedFamily::new(
         libc::SYS_sched_setscheduler,
     ],
 )
-.sometimes(&[&[libc::SYS_setpriority]]);
+.sometimes(&[&[libc::SYS_setpriority]])
+.probed();
 const AFFINITY: DeniedFamily = DeniedFamily::new(
     "processor-affinity",
     "choose the processors of another thread",
@@ -230,7 +231,8 @@ const MEMORY_FILES: DeniedFamily = DeniedFamily::new(
     "no limit counts it, and it can be executed without a path",
     &[libc::SYS_memfd_secret],
 )
-.sometimes(&[&[libc::SYS_memfd_create]]);
+.sometimes(&[&[libc::SYS_memfd_create]])
+.probed();
 const SYSTEM_IPC: DeniedFamily = DeniedFamily::new(
     "system-ipc",
     "use shared memory, semaphores or message queues of System V or POSIX",

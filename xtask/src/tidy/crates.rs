@@ -119,7 +119,7 @@ const CRATES: &[(&str, usize, &[&str])] = &[
     // local sockets, which the host process makes, with their resolution of paths.
     (
         "skills-sandbox-linux",
-        10_360,
+        10_400,
         &[
             "skills-egress",
             "skills-policy",

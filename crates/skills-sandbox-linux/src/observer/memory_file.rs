@@ -9,9 +9,9 @@ use std::os::fd::{AsRawFd, OwnedFd, RawFd};
 use libc::{c_uint, seccomp_notif};
 use nix::errno::Errno;
 
-/// Flags that a file of the scratch space is good for. It cannot be sealed, so a program that seals
-/// learns so when it does. Not among them are `MFD_EXEC` and huge pages.
-const POSSIBLE_FLAGS: c_uint = libc::MFD_CLOEXEC | libc::MFD_ALLOW_SEALING | libc::MFD_NOEXEC_SEAL;
+/// Flags that a file of the scratch space is good for. It cannot be sealed or executed, and has no huge
+/// pages; programs that want one of these do without the file, such as Chromium.
+const POSSIBLE_FLAGS: c_uint = libc::MFD_CLOEXEC | libc::MFD_NOEXEC_SEAL;
 /// Sends the answer together with the descriptor (Linux 5.14).
 const ADD_AND_ANSWER: u32 = libc::SECCOMP_ADDFD_FLAG_SEND as u32;
 

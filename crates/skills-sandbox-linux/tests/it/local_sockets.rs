@@ -484,6 +484,7 @@ say('descriptor', lambda: os.execve(program, ['true'], {{}}))
 say('path', lambda: os.execv('/proc/self/fd/%d' % program, ['true']))
 say('executable', lambda: os.memfd_create('own', 0x10))
 say('huge', lambda: os.memfd_create('own', 4))
+say('sealed', lambda: os.memfd_create('own', os.MFD_ALLOW_SEALING))
 say('secret', lambda: 'made' if libc.syscall(447, 0) >= 0 else errno.errorcode[ctypes.get_errno()])
 def fill():
     for _ in range(8): os.write(os.memfd_create('more'), b'x' * (1 << 20))
@@ -498,6 +499,7 @@ say('scratch', lambda: open('/tmp/file', 'wb', buffering=0).write(b'x' * (4 << 2
     path EACCES
     executable EPERM
     huge EPERM
+    sealed EPERM
     secret EPERM
     fill ENOSPC
     scratch ENOSPC
