@@ -31,6 +31,7 @@ mod grant_checks;
 mod host_command;
 mod input_protocol;
 mod job;
+mod machine;
 mod missing_paths;
 mod next_attempt;
 mod optional_mounts;
@@ -78,6 +79,7 @@ pub use explain::{
 };
 pub use host_command::HostCommand;
 pub use input_protocol::InputProtocol;
+pub use machine::default_memory_bytes;
 pub use options::{ExecutionOptions, InputFile, RunTarget, Workspace};
 pub use output_files::{OutputFile, OutputFiles};
 #[cfg(all(feature = "packages", unix))]

@@ -10,6 +10,7 @@ use skills_policy::{Access, Capability, HostPattern, ResourceLimits, SandboxChoi
 use skills_sandbox::{InputStream, ProgramTerminal};
 
 use crate::error::{Repr, RuntimeError};
+use crate::machine::default_memory_bytes;
 use crate::{CallContext, HostCommand, InputProtocol, SessionDirectory};
 
 /// Options of one run.
@@ -43,7 +44,8 @@ pub struct ExecutionOptions {
     /// How long the program may go on after it was asked to end at its deadline. Programs in containers
     /// and WebAssembly have no grace. At most [`MAX_GRACE`](Self::MAX_GRACE). Default: zero.
     pub deadline_grace: Duration,
-    /// Memory limit in bytes. Default: 256 MiB. Limited by the policy.
+    /// Limit of the memory in use, in bytes. Default: 2 GiB, or a quarter of the memory of the machine
+    /// if that is less. Limited by the policy.
     pub memory_bytes: Option<u64>,
     /// Limit in bytes of the scratch directory, and separately of a [private](Workspace::Private)
     /// or [session](Workspace::Session) workspace. Default: 256 MiB. Limited by the policy.
@@ -274,9 +276,7 @@ impl ExecutionOptions {
         if let Some(timeout_ms) = self.timeout_ms.filter(|timeout_ms| *timeout_ms > 0) {
             limits.wall_time = Duration::from_millis(timeout_ms);
         }
-        if let Some(memory_bytes) = self.memory_bytes {
-            limits.memory_bytes = memory_bytes;
-        }
+        limits.memory_bytes = self.memory_bytes.unwrap_or_else(default_memory_bytes);
         if let Some(scratch_bytes) = self.scratch_bytes {
             limits.scratch_bytes = scratch_bytes;
         }

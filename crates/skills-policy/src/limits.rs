@@ -21,8 +21,8 @@ use std::time::Duration;
 pub struct ResourceLimits {
     /// Wall-clock time, after which all processes of the run are killed. Default 30 seconds.
     pub wall_time: Duration,
-    /// Memory in bytes, for all processes together where the backend can count that. Default 256
-    /// MiB.
+    /// Memory in use in bytes, for all processes together where the backend can count that. Default 2
+    /// GiB; a host application lowers it on a small machine.
     pub memory_bytes: u64,
     /// Bytes captured of each of stdout and stderr: three quarters from the beginning and one
     /// quarter from the end. The bytes between are counted and discarded. Default 1 MiB.
@@ -76,7 +76,7 @@ impl Default for ResourceLimits {
     fn default() -> Self {
         Self {
             wall_time: Duration::from_secs(30),
-            memory_bytes: 256 << 20,
+            memory_bytes: 2 << 30,
             captured_bytes: 1 << 20,
             output_limit_bytes: 64 << 20,
             file_bytes: 64 << 20,

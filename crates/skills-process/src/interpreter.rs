@@ -42,4 +42,4 @@ mod version;
 
 pub use finder::ProgramFinder;
 pub use resolved_program::ResolvedProgram;
-pub use runtimes::{MemoryRlimit, interpreter_args, interpreter_names};
+pub use runtimes::{interpreter_args, interpreter_names};

@@ -55,9 +55,7 @@ mod small_executable;
 mod supervise;
 
 #[cfg(unix)]
-pub use interpreter::{
-    MemoryRlimit, ProgramFinder, ResolvedProgram, interpreter_args, interpreter_names,
-};
+pub use interpreter::{ProgramFinder, ResolvedProgram, interpreter_args, interpreter_names};
 #[cfg(unix)]
 pub use key_files::{KeyFile, KeyFiles, KeySearchLimit, holds_key_by_content};
 #[cfg(unix)]

@@ -64,7 +64,8 @@ pub use skills_executor::{
     HostCommand, InputFile, InputProtocol, LimitKind, MissingPackage, OutputFile, OutputFiles,
     OutsideLink, OutsideLinkKind, PlannedRun, Precompile, Preview, ProgramFiles, ProgressReporter,
     RefusedFact, Remedy, RunExplanation, RunHandle, RunTarget, RuntimeError, SessionDirectory,
-    Settings, UnreadableSkill, WithheldVariable, Workspace, detect_execution_mode,
+    Settings, UnreadableSkill, WithheldVariable, Workspace, default_memory_bytes,
+    detect_execution_mode,
 };
 #[cfg(all(feature = "packages", unix))]
 pub use skills_executor::{PackageConfig, PackagePlan, PackageStatus};

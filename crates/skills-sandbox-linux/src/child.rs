@@ -94,6 +94,7 @@ const SIGNAL_SET_BYTES: usize = 8;
 /// be shared with the host process.
 fn set_up_early(early: &EarlySetup) -> Result<(), StepError> {
     create_session(early)?;
+    prefer_as_victim();
     let Some(namespaces) = &early.namespaces else {
         return Ok(());
     };
@@ -268,6 +269,22 @@ fn create_session(early: &EarlySetup) -> Result<(), StepError> {
             SetupStep::Lifetime,
         )
         .map(drop)
+    }
+}
+
+/// Makes the kernel kill processes of the run first if memory of the machine runs out. Its children
+/// inherit that, and only privileged processes can take it back. The host process keeps its own value,
+/// although it shares its memory: the kernel knows that it waits for this child (`CLONE_VFORK`).
+/// Errors are ignored, since some hosts have no writable `/proc`.
+fn prefer_as_victim() {
+    let step = SetupStep::Session;
+    if let Ok(file) = open(
+        AT_FDCWD,
+        c"/proc/self/oom_score_adj",
+        libc::O_WRONLY | libc::O_CLOEXEC,
+        step,
+    ) {
+        let _ = write(file.number(), b"1000", step);
     }
 }
 

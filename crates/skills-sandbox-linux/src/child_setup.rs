@@ -12,7 +12,6 @@ use std::sync::{Arc, Mutex, PoisonError};
 use libc::{c_char, c_int, sock_filter};
 use nix::fcntl::{FcntlArg, OFlag, fcntl};
 use skills_policy::SpawnGrant;
-use skills_process::MemoryRlimit;
 use skills_sandbox::{ProgramTerminal, SandboxError};
 
 use crate::descriptors::{Descriptors, above_standard, pipe, pipe_error, socket_pair};
@@ -437,7 +436,7 @@ fn filter_config(
             }
             LocalSockets::Denied => LocalSocketPolicy::StreamPairs,
         },
-        shared_memory: if options.memory.rlimit(plan) == Some(MemoryRlimit::Data) {
+        shared_memory: if options.memory == MemoryCounting::Measured {
             SharedMemoryPolicy::Deny
         } else {
             SharedMemoryPolicy::Allow

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use skills_egress::ProxyEndpoint;
 use skills_policy::{FileGrant, Grants, NetworkGrant, ResourceLimits, SpawnGrant};
-use skills_process::{KeyFiles, MemoryRlimit, ProgramFinder, ProtectedEntries, ResolvedProgram};
+use skills_process::{KeyFiles, ProgramFinder, ProtectedEntries, ResolvedProgram};
 use skills_sandbox::{Environment, Job, Program, Quota, SandboxError};
 
 use crate::denied_settings;
@@ -66,8 +66,6 @@ pub struct Plan {
     pub(crate) executable: Option<PathBuf>,
     pub(crate) args: Vec<String>,
     pub(crate) env: Environment,
-    /// The resource limit that bounds memory.
-    pub(crate) memory: MemoryRlimit,
     pub(crate) current_dir: PathBuf,
     pub(crate) isolation: IsolationLevel,
     pub(crate) paths: Vec<PathRule>,
@@ -162,7 +160,6 @@ impl Plan {
             relocated: relocated_paths(grants),
             protected,
             keys,
-            memory: memory_rlimit(grants, &program),
             executable: Some(program.executable),
             spawn: grants.spawn().clone(),
             limits: grants.limits().clone(),
@@ -184,7 +181,6 @@ impl Plan {
             .then(|| RootFsPlan::new(&paths, &limits, context, UserIds::sandboxed()));
         Self {
             executable: None,
-            memory: MemoryRlimit::AddressSpace,
             args: Vec::new(),
             env: Environment::default(),
             current_dir: PathBuf::from("/"),
@@ -328,15 +324,6 @@ fn exception_rules(
         .iter()
         .map(|(path, _)| PathRule::granted(path, PathAccess::Withheld));
     protected.chain(hidden).chain(withheld).collect()
-}
-
-/// Returns the resource limit for memory. A program that starts others may start one that reserves
-/// far more addresses than it uses, such as Node or Java.
-fn memory_rlimit(grants: &Grants, program: &ResolvedProgram) -> MemoryRlimit {
-    match grants.spawn() {
-        SpawnGrant::None => program.memory,
-        SpawnGrant::Programs(_) | SpawnGrant::Any => MemoryRlimit::Data,
-    }
 }
 
 fn relocated_paths(grants: &Grants) -> Vec<(PathBuf, PathBuf)> {

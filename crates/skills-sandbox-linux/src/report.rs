@@ -3,7 +3,7 @@
 use nix::sys::utsname::uname;
 use skills_egress::ProxyLog;
 use skills_policy::SpawnGrant;
-use skills_process::{MemoryRlimit, ProgramFinder};
+use skills_process::ProgramFinder;
 use skills_sandbox::{EnforcementReport, Quota, ScriptType};
 
 use crate::cgroup::{self, Cgroup};
@@ -29,7 +29,7 @@ pub(crate) struct ReportInput<'a> {
     pub(crate) log: Option<&'a ProxyLog>,
     /// Whether all processes are killed if the host process dies.
     pub(crate) has_watchdog: bool,
-    /// Whether the resident memory of each process is monitored.
+    /// Whether the resident memory of all processes is monitored.
     pub(crate) has_resident_limit: bool,
     /// Whether the host process was notified of refusals.
     pub(crate) is_observed: bool,
@@ -110,7 +110,7 @@ impl ReportInput<'_> {
                 format!("{memory_mib} MiB for all processes together (cgroup)"),
             );
         }
-        report.partial("memory", self.per_process_memory_detail())
+        report.partial("memory", self.measured_memory_detail())
     }
 
     fn counts_memory(&self) -> bool {
@@ -119,26 +119,22 @@ impl ReportInput<'_> {
 
     /// Returns what the limit applies to if no cgroup counts all processes together.
     fn memory_detail(&self) -> &'static str {
-        match (self.plan.memory, self.has_resident_limit) {
-            (MemoryRlimit::Data, true) => "resident memory per process",
-            (MemoryRlimit::Data, false) => "private writable memory per process",
-            _ => "address space per process",
+        if self.has_resident_limit {
+            "resident memory of all processes together"
+        } else {
+            "private writable memory per process"
         }
     }
 
-    fn per_process_memory_detail(&self) -> String {
+    fn measured_memory_detail(&self) -> String {
         let memory_mib = self.plan.limits.memory_bytes >> 20;
         let counted = self.memory_detail();
-        let not_counted = match (self.plan.memory, self.has_resident_limit) {
-            (MemoryRlimit::Data, true) => "page tables, memory used for less than 25 ms, ",
-            (MemoryRlimit::Data, false) => {
-                "memory made read-only after it was written, mapped files, page tables, "
-            }
-            _ => "",
+        let not_counted = if self.has_resident_limit {
+            "memory used for less than 25 ms, files in memory, buffers of the kernel"
+        } else {
+            "memory made read-only after it was written, mapped files, page tables, buffers of the kernel, all processes together"
         };
-        format!(
-            "{memory_mib} MiB of {counted}; not counted: {not_counted}buffers of the kernel, all processes together"
-        )
+        format!("{memory_mib} MiB of {counted}; not counted: {not_counted}")
     }
 
     /// Adds the restrictions of the scratch space and of private workspaces.
@@ -257,7 +253,10 @@ fn add_probed_restrictions(
     let report = if counts_memory {
         report.enforced("memory", "limited for all processes together (cgroup)")
     } else {
-        report.partial("memory", "limited per process, no cgroup available")
+        report.partial(
+            "memory",
+            "measured for all processes together, no cgroup available",
+        )
     };
     let report = if counts_processes || has_own_process_count(isolation) {
         report.enforced(

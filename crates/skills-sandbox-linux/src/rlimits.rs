@@ -1,6 +1,5 @@
 //! Resource limits (`setrlimit`), which the kernel counts per process.
 
-use skills_process::MemoryRlimit;
 use skills_sandbox::Quota;
 
 use crate::isolation::IsolationLevel;
@@ -10,15 +9,15 @@ use crate::user_ids::UserIds;
 /// Resources by the kernel's numbers, with their limits.
 pub(crate) type Rlimits = Vec<(u32, u64)>;
 
-/// Maximum address space of a program whose memory is limited by `RLIMIT_DATA`. Page tables, which
-/// that limit does not count, take up to 1/512 of it. V8 reserves 10 GiB for each WebAssembly
-/// memory, so there can be about 24 of them.
+/// Maximum address space of a program, far more than programs reserve: V8 reserves 10 GiB for each
+/// WebAssembly memory, so there can be about 24 of them. It bounds page tables, which no other
+/// resource limit counts and which take up to 1/512 of it.
 const ADDRESS_SPACE_BYTES: u64 = 256 << 30;
 /// What `RLIMIT_DATA` counts although it is not memory in use: V8 makes all addresses that it reserves
-/// for code writable at once, 512 MiB in each thread that runs JavaScript (since Node 24). Enough for
-/// the main thread and one worker; each further worker takes 512 MiB of the memory limit. The
-/// resident monitor applies the limit itself.
-const CODE_RANGE_BYTES: u64 = 2 * (512 << 20);
+/// for code writable at once, 512 MiB in each thread that runs JavaScript (since Node 24), and
+/// allocators and numeric libraries reserve arenas for each thread. The limit only bounds what one
+/// process can take between two measurements of the [resident monitor](crate::resident_monitor).
+const RESERVED_BYTES: u64 = 2 * (512 << 20);
 /// Maximum stack size where no limit counts stacks as memory: the default of the system, which
 /// libraries also use for each thread.
 const STACK_BYTES: u64 = 8 << 20;
@@ -29,22 +28,12 @@ const PENDING_SIGNALS: u64 = 1_024;
 /// How the memory of a run is counted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) enum MemoryCounting {
-    /// By resource limits, for each process.
+    /// By measuring all processes at intervals, with a resource limit for each process.
     #[default]
-    PerProcess,
-    /// By a cgroup, for all processes together.
+    Measured,
+    /// By a cgroup, for all processes together. No resource limit, since many programs reserve far
+    /// more addresses than they use.
     Cgroup,
-}
-
-impl MemoryCounting {
-    /// Returns the resource limit that bounds memory, if there is one. With a cgroup there is none,
-    /// since many programs reserve far more addresses than they use.
-    pub(crate) fn rlimit(self, plan: &Plan) -> Option<MemoryRlimit> {
-        match self {
-            Self::PerProcess => Some(plan.memory),
-            Self::Cgroup => None,
-        }
-    }
 }
 
 /// Returns the limits of a plan. A lower hard limit of the host process is kept: only root could
@@ -86,18 +75,17 @@ pub(crate) fn rlimits(plan: &Plan, memory: MemoryCounting) -> Rlimits {
 
 fn memory_rlimits(plan: &Plan, memory: MemoryCounting) -> Rlimits {
     let memory_bytes = plan.limits.memory_bytes;
-    let address_space = resource_number(libc::RLIMIT_AS);
-    if memory.rlimit(plan) == Some(MemoryRlimit::AddressSpace) {
-        return vec![(address_space, memory_bytes)];
-    }
     let mut rlimits = vec![
-        (address_space, ADDRESS_SPACE_BYTES.max(memory_bytes)),
+        (
+            resource_number(libc::RLIMIT_AS),
+            ADDRESS_SPACE_BYTES.max(memory_bytes),
+        ),
         (resource_number(libc::RLIMIT_STACK), STACK_BYTES),
     ];
-    if memory.rlimit(plan) == Some(MemoryRlimit::Data) {
+    if memory == MemoryCounting::Measured {
         rlimits.push((
             resource_number(libc::RLIMIT_DATA),
-            memory_bytes.saturating_add(CODE_RANGE_BYTES),
+            memory_bytes.saturating_add(RESERVED_BYTES),
         ));
     }
     rlimits

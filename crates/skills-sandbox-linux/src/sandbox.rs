@@ -389,7 +389,7 @@ impl LinuxSandbox {
                 announcement,
                 memory: match &cgroup {
                     Some(cgroup) if cgroup.counts_memory => MemoryCounting::Cgroup,
-                    _ => MemoryCounting::PerProcess,
+                    _ => MemoryCounting::Measured,
                 },
                 fault: self.fault,
                 terminal: job.program_streams().terminal.as_ref(),

@@ -144,9 +144,10 @@ pub enum LocalSocketPolicy {
 /// Whether memory may be shared with other processes without a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum SharedMemoryPolicy {
-    /// Allowed: the memory limit counts it (`RLIMIT_AS`).
+    /// Allowed: a cgroup counts it.
     Allow,
-    /// Denied: the memory limit does not count it (`RLIMIT_DATA`).
+    /// Denied: such memory stays in use after a process unmaps most of it, and measuring does not find
+    /// it.
     Deny,
 }
 

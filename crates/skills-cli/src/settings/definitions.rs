@@ -9,7 +9,9 @@ use skills_runtime::discovery::ConfigRule;
 #[cfg(all(feature = "packages", unix))]
 use skills_runtime::packages::{InvalidPackage, ListedPackage};
 use skills_runtime::policy::HostPattern;
-use skills_runtime::{ExecutionOptions, ResourceLimits, SandboxChoice, ScriptType};
+use skills_runtime::{
+    ExecutionOptions, ResourceLimits, SandboxChoice, ScriptType, default_memory_bytes,
+};
 
 use super::Settings;
 use super::keys::{Origin, SettingValue};
@@ -194,7 +196,7 @@ pub(crate) static SETTINGS: [Setting; 27] = [
     )
     .option("--memory")
     .in_project(InProject::Restricts(|settings, value| {
-        let default = ResourceLimits::default().memory_bytes >> 20;
+        let default = default_memory_bytes() >> 20;
         matches!(value, SettingValue::Number(mib) if *mib <= settings.memory_mib.unwrap_or(default))
     })),
     Setting::new(

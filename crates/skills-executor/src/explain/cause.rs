@@ -28,7 +28,7 @@ const OUT_OF_MEMORY: [&str; 20] = [
     "pthread_create failed",
     "(os error 12)",
     "ENOMEM",
-    // Reservations of address space, which `RLIMIT_AS` counts.
+    // Reservations of memory, which `RLIMIT_DATA` counts.
     "failed to map segment from shared object",
     "mmap failed",
     "ould not mmap",

@@ -261,7 +261,7 @@ fn the_ceiling_is_a_multiple_of_the_defaults() {
     );
     assert_eq!(
         (ceiling.memory_bytes, default.memory_bytes),
-        (2_147_483_648, 268_435_456)
+        (2_147_483_648, 2_147_483_648)
     );
     assert_eq!(
         (ceiling.captured_bytes, default.captured_bytes),

@@ -8,7 +8,7 @@ use super::bounded_read::is_script;
 use super::prefix::{is_system, remove_nested};
 use super::resolve::resolve;
 use super::resolved_program::ResolvedProgram;
-use super::runtimes::{self, MemoryRlimit};
+use super::runtimes;
 use super::shebang::Shebang;
 use super::venv;
 use skills_policy::SpawnGrant;
@@ -182,7 +182,6 @@ impl ProgramFinder {
             })
         });
         let mut program = of_environment.or_else(|| self.resolve_plain(name))?;
-        program.memory = MemoryRlimit::for_program(name);
         runtimes::add_subcommands(name, &mut program);
         Some(program)
     }
@@ -218,8 +217,6 @@ impl ProgramFinder {
         for found in found.filter_map(|path| resolve(&path)?.ok()) {
             program.executable_paths.extend(found.executable_paths);
         }
-        let name = by_name.or_else(|| shebang.path.file_name()?.to_str());
-        program.memory = name.map_or(program.memory, MemoryRlimit::for_program);
     }
 
     /// Returns the directory of programs of the chosen virtual environment, if there is one.
@@ -431,7 +428,6 @@ fn into_interpreter(kind: ScriptType, program: ResolvedProgram) -> ResolvedProgr
     ResolvedProgram {
         kind: Some(kind),
         leading_args: arguments,
-        memory: MemoryRlimit::for_script(kind),
         ..program
     }
 }

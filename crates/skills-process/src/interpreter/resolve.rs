@@ -5,7 +5,6 @@ use std::path::{Path, PathBuf};
 use super::bounded_read::SkipReason;
 use super::prefix::{Prefix, is_system, remove_nested};
 use super::resolved_program::ResolvedProgram;
-use super::runtimes::MemoryRlimit;
 use super::symlinks::follow_symlinks;
 use super::{shim, venv};
 
@@ -80,7 +79,6 @@ fn describe(links: &[PathBuf]) -> Result<ResolvedProgram, SkipReason> {
             })
             .collect(),
         readable,
-        memory: MemoryRlimit::AddressSpace,
     })
 }
 

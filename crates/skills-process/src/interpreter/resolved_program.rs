@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use super::runtimes::{self, MemoryRlimit};
+use super::runtimes;
 use skills_sandbox::ScriptType;
 
 /// A program on the host, and what it needs to start inside a sandbox. Plain data; created by
@@ -31,8 +31,6 @@ pub struct ResolvedProgram {
     pub executable_paths: Vec<PathBuf>,
     /// The variables that it needs in addition to those of the backend.
     pub environment: Vec<(String, String)>,
-    /// The limit that bounds its memory.
-    pub memory: MemoryRlimit,
 }
 
 impl ResolvedProgram {

@@ -6,38 +6,6 @@ use skills_sandbox::ScriptType;
 
 use super::resolved_program::ResolvedProgram;
 
-/// The limit of the operating system that bounds the memory of a program. Which one fits depends on
-/// how a runtime reserves addresses.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-#[non_exhaustive]
-pub enum MemoryRlimit {
-    /// The address space (`RLIMIT_AS`).
-    AddressSpace,
-    /// Private writable memory (`RLIMIT_DATA`), for programs that reserve far more addresses than
-    /// they use, such as V8.
-    Data,
-}
-
-impl MemoryRlimit {
-    /// Returns the limit for the runtimes of this kind of script.
-    #[must_use]
-    pub fn for_script(kind: ScriptType) -> Self {
-        match kind {
-            ScriptType::Node | ScriptType::Deno => Self::Data,
-            _ => Self::AddressSpace,
-        }
-    }
-
-    /// Returns the limit for a program by name.
-    pub(super) fn for_program(name: &str) -> Self {
-        if ["node", "deno", "bun"].contains(&name) {
-            Self::Data
-        } else {
-            Self::AddressSpace
-        }
-    }
-}
-
 /// The directories of subcommands, relative to the prefix of a program.
 const SUBCOMMANDS: [(&str, [&str; 2]); 1] = [("git", ["lib/git-core", "libexec/git-core"])];
 

@@ -27,6 +27,7 @@ impl Skill {
             fs::create_dir(directory.path().join(name)).unwrap();
         }
         let mut limits = ResourceLimits::default();
+        limits.memory_bytes = 256 << 20;
         limits.wall_time = Duration::from_secs(60);
         Self {
             directory,

@@ -18,6 +18,7 @@ mod keys;
 mod lifetime;
 mod lifetime_pipe;
 mod local_sockets;
+mod memory;
 mod network;
 mod plan;
 mod proc;

@@ -344,9 +344,7 @@ async fn addresses_that_a_runtime_reserves_for_code_are_not_memory_in_use() {
                   flags = mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS\n\
                   print(len([mmap.mmap(-1, 512 << 20, flags=flags) for _ in range(2)]))";
     for mode in supported_modes() {
-        // With programs that it may start, since one of them can be such a runtime.
-        let skill = Skill::new(mode).tool("Bash");
-        let output = skill.python(script).await;
+        let output = Skill::new(mode).python(script).await;
         assert_eq!(
             (output.stdout.text().as_str(), output.stderr.text().as_str()),
             ("2\n", ""),

@@ -33,6 +33,8 @@ impl Skill {
         fs::create_dir(directory.path().join("scratch")).unwrap();
         fs::create_dir(directory.path().join("workspace")).unwrap();
         let mut limits = ResourceLimits::default();
+        // Less than a machine of a test can have.
+        limits.memory_bytes = 256 << 20;
         // Only a failing test runs for so long.
         limits.wall_time = Duration::from_secs(120);
         Self {

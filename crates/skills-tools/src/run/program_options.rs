@@ -45,7 +45,8 @@ pub enum WorkingDirectory {
 }
 
 impl ProgramOptions {
-    /// Sets the memory limit, in bytes. Default: 256 MiB.
+    /// Sets the limit of the memory in use, in bytes. Default: 2 GiB, or a quarter of the memory of the
+    /// machine if that is less.
     pub fn memory_bytes(mut self, bytes: u64) -> Self {
         self.memory_bytes = Some(bytes);
         self

@@ -5,7 +5,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::PathBuf;
 
 use insta::assert_snapshot;
-use skills_process::{MemoryRlimit, ProgramFinder};
+use skills_process::ProgramFinder;
 use skills_sandbox::ScriptType;
 
 use super::{PYENV, Tree};
@@ -47,13 +47,6 @@ fn shells_and_arguments() {
     assert_eq!(
         found(ScriptType::Node).heap_argument(1).as_deref(),
         Some("--max-old-space-size=1")
-    );
-    assert_eq!(
-        (
-            found(ScriptType::Node).memory,
-            MemoryRlimit::for_script(ScriptType::Perl)
-        ),
-        (MemoryRlimit::Data, MemoryRlimit::AddressSpace)
     );
 }
 
@@ -193,15 +186,12 @@ fn a_command_includes_the_interpreter_of_a_script_and_git_its_subcommands() {
         let program = search.find_command(name).unwrap();
         let paths = program.executable_paths.iter().chain(&program.readable);
         let paths = paths.filter_map(|path| path.strip_prefix(&tree.root).ok()?.to_str());
-        (paths.collect::<Vec<_>>().join(" "), program.memory)
+        paths.collect::<Vec<_>>().join(" ")
     };
-    assert_eq!(
-        executable("npm"),
-        ("a/npm a/node".to_owned(), MemoryRlimit::Data)
-    );
+    assert_eq!(executable("npm"), "a/npm a/node");
     // An interpreter of a user could be any program.
-    assert_eq!(executable("evil").0, "c/evil");
-    assert_eq!(executable("git").0, "b/bin/git b/libexec/git-core");
+    assert_eq!(executable("evil"), "c/evil");
+    assert_eq!(executable("git"), "b/bin/git b/libexec/git-core");
     let granted = search.find_program("npm").unwrap().executable_paths;
     assert_eq!(granted, [tree.path("a/npm")]);
 }
