@@ -7,8 +7,7 @@ use anyhow::Context as _;
 use clap::{Args, ValueEnum};
 use skills_runtime::policy::{Effect, Policy, Rule, RuleSource, Target};
 use skills_runtime::{
-    Builder, ExecutionOptions, OnMissing, ResourceLimits, SandboxChoice, ScriptType, Secrets,
-    Workspace,
+    Builder, ExecutionOptions, OnMissing, SandboxChoice, ScriptType, Secrets, Workspace,
 };
 use skills_tools::{HookMode, ProgramOptions};
 
@@ -20,7 +19,7 @@ use crate::input;
 use crate::interpreters::{InterpreterArg, parse_interpreter};
 use crate::permission::PermissionParser;
 use crate::policy_files::{self, LoadedPolicy};
-use crate::settings::{DEFAULT_GRACE, MAX_MIB};
+use crate::settings::{DEFAULT_GRACE, MAX_MIB, MAX_SECONDS};
 use crate::state::{self, OwnAccess, PolicyPaths};
 use crate::words::{join_words, word_parser};
 
@@ -64,7 +63,7 @@ pub(crate) struct ProgramArgs {
     #[arg(long, value_name = "SANDBOX", value_parser = word_parser(&SANDBOXES))]
     pub(crate) sandbox: Option<SandboxChoice>,
 
-    /// Deadline in seconds, at most 600 [default: 30]
+    /// Deadline in seconds [default: 30]
     #[arg(long, value_name = "SECONDS", value_parser = parse_seconds)]
     pub(crate) timeout: Option<u64>,
 
@@ -76,11 +75,11 @@ pub(crate) struct ProgramArgs {
     #[arg(long, value_name = "SECONDS", value_parser = parse_grace)]
     pub(crate) grace: Option<u64>,
 
-    /// Memory in MiB, at most 2048 [default: 256]
+    /// Memory in MiB [default: 2048, or a quarter of the memory of the machine if that is less]
     #[arg(long, value_name = "MIB", value_parser = clap::value_parser!(u64).range(1..=MAX_MIB))]
     pub(crate) memory: Option<u64>,
 
-    /// Scratch space and private workspace in MiB, at most 2048 [default: 256]
+    /// Scratch space and private workspace in MiB [default: 256]
     #[arg(long, value_name = "MIB", value_parser = clap::value_parser!(u64).range(1..=MAX_MIB))]
     pub(crate) scratch: Option<u64>,
 
@@ -140,7 +139,42 @@ impl ProgramArgs {
             rules = rules.rule(allow_writing(path, RuleSource::Invocation, "--write")?);
         }
         rules = rules.with_rules(more_rules);
+        self.check_limits(&rules, context)?;
         Ok(rules)
+    }
+
+    /// Fails if the policy lowers a limit that was asked for, which would have no effect.
+    fn check_limits(&self, policy: &Policy, context: &Context) -> anyhow::Result<()> {
+        let ceiling = policy.ceiling();
+        let most_ms = u64::try_from(ceiling.wall_time.as_millis()).unwrap_or(u64::MAX);
+        let check = |given: Option<u64>, most: u64, option: &str, unit: (u64, &str)| match given {
+            Some(given) if given > most => Err(CommandError::input(format!(
+                "`{option}` has no effect: the policy allows at most {} {}",
+                most as f64 / unit.0 as f64,
+                unit.1
+            ))
+            .into()),
+            _ => Ok::<(), anyhow::Error>(()),
+        };
+        let mib = (1 << 20, "MiB");
+        check(
+            self.timeout_ms(context)?,
+            most_ms,
+            "--timeout",
+            (1_000, "seconds"),
+        )?;
+        check(
+            self.memory_bytes(context)?,
+            ceiling.memory_bytes,
+            "--memory",
+            mib,
+        )?;
+        check(
+            self.scratch_bytes(),
+            ceiling.scratch_bytes,
+            "--scratch",
+            mib,
+        )
     }
 
     /// Configures a runtime with the [policy](Self::policy), secrets, approval store and audit log.
@@ -380,13 +414,12 @@ pub(crate) fn parse_seconds(text: &str) -> Result<u64, String> {
         .parse()
         .map_err(|_| "expected a number of seconds".to_owned())?;
     let milliseconds = (seconds * 1_000.0).round();
-    let max = ResourceLimits::default_ceiling().wall_time.as_secs();
     // Written so that NaN does not fit.
-    let fits = seconds <= max as f64 && milliseconds >= 1.0;
+    let fits = seconds <= MAX_SECONDS as f64 && milliseconds >= 1.0;
     if fits {
         Ok(milliseconds as u64)
     } else {
-        Err(format!("expected 0.001 to {max}"))
+        Err("expected a number from 0.001".to_owned())
     }
 }
 
@@ -411,7 +444,8 @@ mod tests {
     #[test]
     fn seconds_may_have_fractions() {
         assert_eq!(parse_seconds("1.5"), Ok(1_500));
-        for wrong in ["0", "-1", "nan", "inf", "x", "601"] {
+        assert_eq!(parse_seconds("86400"), Ok(86_400_000));
+        for wrong in ["0", "-1", "nan", "inf", "x", "1e10"] {
             assert!(parse_seconds(wrong).is_err(), "{wrong}");
         }
     }

@@ -24,7 +24,7 @@ use self::definitions::InProject;
 #[cfg(all(feature = "packages", unix))]
 pub(crate) use self::definitions::parse_package;
 pub(crate) use self::definitions::{
-    DEFAULT_GRACE, Kind, LEDGER_VARIABLE, MAX_MIB, SETTINGS, TRUSTED_PROJECTS,
+    DEFAULT_GRACE, Kind, LEDGER_VARIABLE, MAX_MIB, MAX_SECONDS, SETTINGS, TRUSTED_PROJECTS,
 };
 use self::keys::{BaseDirs, FileProblem, FileSettings, Origin, SettingValue};
 pub(crate) use self::keys::{HOME_PREFIX, SettingKey};
@@ -434,7 +434,7 @@ mod tests {
         let effective = effective(text, "", Trust::Untrusted).replace(&names, "[names]");
         insta::assert_snapshot!(effective, @r#"
         /user:1: unknown key `memroy-mib`; did you mean `memory-mib`?
-        /user:2: invalid `memory-mib`: expected 1 to 2048 MiB
+        /user:2: invalid `memory-mib`: expected 1 or more MiB
         /user:4: unknown key `pyhton`; did you mean `python`?
         /user:6: unknown key `enable`; did you mean `enabled`?
         /user:8: unknown key `colour`: expected one of [names]

@@ -216,8 +216,12 @@ impl SetupContext {
     }
 
     fn request(&self, step: &Step<'_>) -> Result<Request, SetupError> {
-        let mut limits = ResourceLimits::default_ceiling();
+        let mut limits = ResourceLimits::default();
         limits.wall_time = self.timeout;
+        limits.captured_bytes = 8 << 20;
+        (limits.output_limit_bytes, limits.file_bytes) = (512 << 20, 512 << 20);
+        (limits.open_files, limits.processes) = (2_048, 1_024);
+        limits.scratch_bytes = 2 << 30;
         let request = Request::for_host_command(step.directory)
             .display_name("package setup")
             .write(step.directory)

@@ -6,7 +6,9 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 use skills_discovery::is_source_path;
-use skills_policy::{Access, Capability, HostPattern, ResourceLimits, SandboxChoice, Secret};
+use skills_policy::{
+    Access, Capability, HostPattern, Policy, ResourceLimits, SandboxChoice, Secret,
+};
 use skills_sandbox::{InputStream, ProgramTerminal};
 
 use crate::error::{Repr, RuntimeError};
@@ -128,6 +130,8 @@ pub struct ExecutionOptions {
     pub context: CallContext,
 }
 
+/// The longest time that timers of all systems can count, more than 30 years.
+const MAX_TIME: Duration = Duration::from_secs(1_000_000_000);
 /// How often a run starts its program at most, whatever its caller wants.
 const MAX_ATTEMPTS: u32 = 3;
 
@@ -271,12 +275,17 @@ impl ExecutionOptions {
         self.max_attempts.clamp(1, MAX_ATTEMPTS)
     }
 
-    pub(crate) fn limits(&self) -> ResourceLimits {
-        let mut limits = ResourceLimits::default();
+    /// Returns the limits: those of the options, else of the user's policy, else the defaults.
+    pub(crate) fn limits(&self, policy: &Policy) -> ResourceLimits {
+        let mut defaults = ResourceLimits::default();
+        defaults.memory_bytes = default_memory_bytes();
+        let mut limits = policy.limits_of_runs(&defaults);
         if let Some(timeout_ms) = self.timeout_ms.filter(|timeout_ms| *timeout_ms > 0) {
-            limits.wall_time = Duration::from_millis(timeout_ms);
+            limits.wall_time = Duration::from_millis(timeout_ms).min(MAX_TIME);
         }
-        limits.memory_bytes = self.memory_bytes.unwrap_or_else(default_memory_bytes);
+        if let Some(memory_bytes) = self.memory_bytes {
+            limits.memory_bytes = memory_bytes;
+        }
         if let Some(scratch_bytes) = self.scratch_bytes {
             limits.scratch_bytes = scratch_bytes;
         }

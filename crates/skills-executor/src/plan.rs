@@ -70,7 +70,8 @@ impl Planned {
         let variables = variables_of(services, &declared, &options);
         let command = options.target.command();
         let command_digest = command.map(|command| command_digest(directory, command, &options));
-        let request = build_request(entry, &skill.manifest, &mode, &options);
+        let policy = services.permissions().policy();
+        let request = build_request(entry, &skill.manifest, &mode, &options, policy);
         let request = command_digest
             .clone()
             .into_iter()
@@ -115,7 +116,9 @@ impl Planned {
             options.current_dir = Some(directory.to_owned());
         }
         let variables = variables_of(services, &BTreeSet::new(), &options);
-        let request = request_of_command(directory, &mode, &options).ad_hoc(digest.clone());
+        let policy = services.permissions().policy();
+        let request = request_of_command(directory, &mode, &options, policy);
+        let request = request.ad_hoc(digest.clone());
         let request = with_variables(request, &variables);
         Ok(Self {
             services: services.clone(),

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use skills_discovery::Entry;
 use skills_manifest::{HookAction, Manifest};
-use skills_policy::{Request, Secret, VariableSource};
+use skills_policy::{Policy, Request, Secret, VariableSource};
 use skills_sandbox::ScriptType;
 use skills_store::locations;
 
@@ -25,11 +25,12 @@ pub(crate) fn build_request(
     manifest: &Manifest,
     mode: &ExecutionMode,
     options: &ExecutionOptions,
+    policy: &Policy,
 ) -> Request {
     let request = Request::new(entry.directory())
         .display_name(entry.name().as_str())
         .command(command_line(entry.directory(), mode, options))
-        .limits(options.limits())
+        .limits(options.limits(policy))
         .session(options.context.session.clone());
     let request = match &options.workspace {
         Workspace::Directory(directory) => request.workspace(directory),
@@ -52,11 +53,12 @@ pub(crate) fn request_of_command(
     directory: &Path,
     mode: &ExecutionMode,
     options: &ExecutionOptions,
+    policy: &Policy,
 ) -> Request {
     let request = Request::for_host_command(directory)
         .display_name(HOST_COMMAND_NAME)
         .command(command_line(directory, mode, options))
-        .limits(options.limits())
+        .limits(options.limits(policy))
         .session(options.context.session.clone());
     with_host_programs(with_caller_paths(request, options), options)
 }

@@ -33,12 +33,14 @@ use crate::{
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[must_use]
 pub struct PolicyFile {
-    source: RuleSource,
+    pub(crate) source: RuleSource,
     mode: Option<ApprovalMode>,
     new_content: Option<NewContentPolicy>,
     rules: Vec<Rule>,
     pub(crate) refuse_missing_requirements: bool,
     limits: ResourceLimits,
+    /// The values that the file sets, and 0 for the others.
+    pub(crate) set_limits: ResourceLimits,
     pub(crate) install: InstallPolicy,
     pub(crate) sandboxes: Vec<SandboxRequirement>,
 }
@@ -78,7 +80,8 @@ struct ScopedFields {
     deny: Vec<Spanned<String>>,
 }
 
-/// The `[limits]` table: the ceiling for any run, each key in the unit of its name.
+/// The `[limits]` table: the ceiling for any run, and in a file of the user also the limits of runs that
+/// set none. Each key is in the unit of its name.
 #[derive(Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case", default)]
 struct LimitFields {
@@ -166,7 +169,8 @@ impl PolicyFile {
             new_content: fields.new_content,
             rules,
             refuse_missing_requirements: fields.refuse_missing_requirements,
-            limits: fields.limits.to_limits(),
+            limits: fields.limits.over(ResourceLimits::default_ceiling()),
+            set_limits: fields.limits.over(ResourceLimits::all(0)),
             install,
         })
     }
@@ -218,6 +222,16 @@ impl PolicyFile {
     /// no effect on decisions.
     pub fn rules(&self) -> &[Rule] {
         &self.rules
+    }
+
+    /// Returns the values of the file, and no limit for the others.
+    pub(crate) fn ceiling(&self) -> ResourceLimits {
+        let unset = ResourceLimits::all(u64::MAX);
+        let mut ceiling = self.limits.clone();
+        if self.set_limits.captured_bytes == 0 {
+            ceiling.captured_bytes = unset.captured_bytes;
+        }
+        ceiling
     }
 
     /// Returns the ceiling of resource limits: the values of the file, and the
@@ -319,8 +333,8 @@ impl LimitFields {
         counts.contains(&Some(0)) || self.output_kib == Some(0)
     }
 
-    fn to_limits(&self) -> ResourceLimits {
-        let mut limits = ResourceLimits::default_ceiling();
+    /// Returns the limits with the values of the file in place of the given ones.
+    fn over(&self, mut limits: ResourceLimits) -> ResourceLimits {
         // Saturating, so that a huge value cannot wrap around to a small limit.
         limits.wall_time = self
             .time_seconds

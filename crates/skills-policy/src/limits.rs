@@ -4,8 +4,8 @@ use std::time::Duration;
 
 /// Resource limits of a run: time, memory, output, files and processes.
 ///
-/// A request sets them, the ceiling of the policy lowers them, and the smaller value of each limit
-/// applies. Which of them a backend enforces, and how, is in its enforcement report.
+/// The policy of a user sets those of runs that set none, a request sets them, the ceiling of the policy
+/// lowers them, and the smaller value of each limit applies. Which of them a backend enforces, and how, is in its enforcement report.
 ///
 /// ```
 /// use skills_policy::ResourceLimits;
@@ -13,7 +13,7 @@ use std::time::Duration;
 /// let mut limits = ResourceLimits::default();
 /// limits.memory_bytes = u64::MAX;
 /// let effective = limits.min(&ResourceLimits::default_ceiling());
-/// assert_eq!(effective.memory_bytes, 2 << 30);
+/// assert_eq!(effective.memory_bytes, u64::MAX);
 /// assert_eq!(effective.wall_time.as_secs(), 30);
 /// ```
 #[derive(Debug, Clone, PartialEq, Eq, serde::Serialize)]
@@ -55,19 +55,48 @@ impl ResourceLimits {
         }
     }
 
-    /// Returns the ceiling used when the policy sets none: 10 minutes, 2 GiB of memory, and eight
-    /// times the other defaults.
+    /// The longest deadline that a skill declares or a model chooses: 10 minutes. Options, settings
+    /// and policy of a user can set any.
+    pub const MAX_CHOSEN_TIME: Duration = Duration::from_secs(600);
+
+    /// Returns the larger value of each limit.
+    #[must_use]
+    pub fn max(&self, other: &Self) -> Self {
+        Self {
+            wall_time: self.wall_time.max(other.wall_time),
+            memory_bytes: self.memory_bytes.max(other.memory_bytes),
+            captured_bytes: self.captured_bytes.max(other.captured_bytes),
+            output_limit_bytes: self.output_limit_bytes.max(other.output_limit_bytes),
+            file_bytes: self.file_bytes.max(other.file_bytes),
+            open_files: self.open_files.max(other.open_files),
+            processes: self.processes.max(other.processes),
+            scratch_bytes: self.scratch_bytes.max(other.scratch_bytes),
+        }
+    }
+
+    /// Returns the ceiling used when the policy sets none: 8 MiB of captured output, which the host
+    /// process keeps in memory, and no other limit.
     #[must_use]
     pub fn default_ceiling() -> Self {
         Self {
-            wall_time: Duration::from_secs(600),
-            memory_bytes: 2 << 30,
             captured_bytes: 8 << 20,
-            output_limit_bytes: 512 << 20,
-            file_bytes: 512 << 20,
-            open_files: 2_048,
-            processes: 1_024,
-            scratch_bytes: 2 << 30,
+            ..Self::all(u64::MAX)
+        }
+    }
+}
+
+impl ResourceLimits {
+    /// Returns limits that are all one number, in their units.
+    pub(crate) fn all(value: u64) -> Self {
+        Self {
+            wall_time: Duration::from_secs(value),
+            memory_bytes: value,
+            captured_bytes: usize::try_from(value).unwrap_or(usize::MAX),
+            output_limit_bytes: value,
+            file_bytes: value,
+            open_files: value,
+            processes: value,
+            scratch_bytes: value,
         }
     }
 }

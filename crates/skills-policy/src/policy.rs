@@ -51,6 +51,8 @@ pub struct Policy {
     pub(crate) is_project_trusted: bool,
     pub(crate) refuses_missing_requirements: bool,
     pub(crate) ceiling: ResourceLimits,
+    /// What the user set for all runs, and 0 for other limits.
+    user_limits: ResourceLimits,
     pub(crate) install: InstallPolicy,
     pub(crate) sandboxes: Vec<SandboxRequirement>,
 }
@@ -65,6 +67,7 @@ impl Default for Policy {
             is_project_trusted: false,
             refuses_missing_requirements: false,
             ceiling: ResourceLimits::default_ceiling(),
+            user_limits: ResourceLimits::all(0),
             install: InstallPolicy::default(),
             sandboxes: Vec::new(),
         }
@@ -72,8 +75,8 @@ impl Default for Policy {
 }
 
 impl Policy {
-    /// Combines policy files. All rules apply, and every file can lower a limit and none can raise
-    /// it.
+    /// Combines policy files. All rules apply, and every file can lower a limit. One of the user also
+    /// raises the limits of runs that set none; no other file raises any.
     ///
     /// The approval mode and the policy for new content are those of the user, else of the
     /// administrator. The administrator and projects can only make them stricter. `allow` rules of
@@ -89,15 +92,23 @@ impl Policy {
     /// ```
     #[cfg(feature = "toml")]
     pub fn from_files(files: &[PolicyFile]) -> Self {
+        let user = files.iter().filter(|file| file.source == RuleSource::User);
+        let zero = ResourceLimits::all(0);
+        let user = user.fold(zero, |limits, file| limits.max(&file.set_limits));
+        let policy = Self {
+            ceiling: ResourceLimits::default_ceiling().max(&user),
+            user_limits: user,
+            ..Self::default()
+        };
         files
             .iter()
-            .fold(Self::default(), |mut policy, file| {
+            .fold(policy, |mut policy, file| {
                 policy.refuses_missing_requirements |= file.refuse_missing_requirements;
                 policy.install = policy.install.combine(&file.install);
                 policy.sandboxes.extend(file.sandboxes.iter().cloned());
                 policy
                     .with_rules(file.rules().iter().cloned())
-                    .lower_ceiling(file.limits())
+                    .lower_ceiling(&file.ceiling())
             })
             .with_mode(strictest(files, PolicyFile::mode))
             .with_new_content(strictest(files, PolicyFile::new_content))
@@ -184,6 +195,13 @@ impl Policy {
     #[must_use]
     pub fn new_content(&self) -> NewContentPolicy {
         self.new_content
+    }
+
+    /// Returns the limits of a run that sets none: the larger of `defaults` and of what files of the
+    /// user set. The ceiling still lowers them.
+    #[must_use]
+    pub fn limits_of_runs(&self, defaults: &ResourceLimits) -> ResourceLimits {
+        defaults.max(&self.user_limits)
     }
 
     /// Returns the ceiling of resource limits.

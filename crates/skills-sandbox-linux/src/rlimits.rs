@@ -21,6 +21,8 @@ const RESERVED_BYTES: u64 = 2 * (512 << 20);
 /// Maximum stack size where no limit counts stacks as memory: the default of the system, which
 /// libraries also use for each thread.
 const STACK_BYTES: u64 = 8 << 20;
+/// Maximum processor time. The kernel counts it in nanoseconds, which wrap around above this.
+const MAX_CPU_SECONDS: u64 = 10_000_000_000;
 /// Maximum pending signals and timers. Without a user namespace the kernel counts them for all
 /// processes of the user, so one run must not use up the limit of others.
 const PENDING_SIGNALS: u64 = 1_024;
@@ -54,7 +56,7 @@ pub(crate) fn rlimits(plan: &Plan, memory: MemoryCounting) -> Rlimits {
         // Counts all threads of a process together: 64 of them can be busy until the deadline.
         (
             resource_number(libc::RLIMIT_CPU),
-            cpu_seconds.saturating_mul(64),
+            cpu_seconds.saturating_mul(64).min(MAX_CPU_SECONDS),
         ),
         // 1 and not 0: with 0 the kernel still starts a core dump handler (`core_pattern` with a
         // pipe) outside of the sandbox, with 1 it does not.

@@ -10,6 +10,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use skills_runtime::Entry;
+use skills_runtime::policy::ResourceLimits;
 
 use self::script_index::{IndexedScript, ScriptIndex};
 use crate::overrides::{OverrideSnapshot, ScriptId, ToolOverride};
@@ -146,7 +147,10 @@ impl<'a> RegistryEntry<'a> {
             .settings
             .timeout_ms
             .map(Duration::from_millis)
-            .or(tool.timeout);
+            // A skill declares it, so it raises no limit.
+            .or(tool
+                .timeout
+                .map(|timeout| timeout.min(ResourceLimits::MAX_CHOSEN_TIME)));
         Ok(ScriptToolEntry {
             tool,
             entry: entry.clone(),

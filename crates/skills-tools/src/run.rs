@@ -50,7 +50,8 @@ pub(crate) use session_dirs::SessionDirectories;
 const MAX_OUTPUT_BYTES: usize = 256 * 1024;
 /// Maximum size of standard input, in bytes.
 pub(crate) const MAX_STDIN_BYTES: usize = 1 << 20;
-/// Maximum timeout, in seconds; a ceiling of the policy may be lower.
+/// Maximum timeout, in seconds. A deadline ends after ten minutes at most, and a ceiling of the policy may
+/// be lower.
 pub(crate) const MAX_TIMEOUT_SECONDS: u64 = 3_600;
 /// Maximum number of hosts that a call can request.
 const MAX_HOSTS: usize = 16;

@@ -516,17 +516,45 @@ fn a_failed_mapping_names_the_memory_limit() {
     need_sandbox!();
     let text = "import mmap\ntry:\n    mmap.mmap(-1, 1 << 40)\nexcept OSError as error:\n    raise SystemExit(f'libfoo: mmap failed ({error.errno})')\n";
     let fixture = skill("map.py", text);
-    insta::assert_snapshot!(explanation(&run(&fixture, &[])), @"
+    insta::assert_snapshot!(explanation(&run(&fixture, &["--memory", "256"])), @"
     note: the program could not get memory within its limit of 256 MiB
     help: give it more memory than 256 MiB with `--memory 1024`
     ");
-    // No option raises a limit of the policy.
+    // No option raises a limit of the policy, and one that would have no effect is an error.
     fixture.file(
         "home/.config/skills/policy.toml",
         "[limits]\nmemory-mib = 256\n",
     );
     let text = explanation(&run(&fixture, &[]));
     assert!(!text.contains("help: "), "{text}");
+    let more = run(&fixture, &["--memory", "512"]);
+    assert_eq!(more.code, 2);
+    let expected = "`--memory` has no effect: the policy allows at most 256 MiB";
+    assert!(more.stderr.contains(expected), "{}", more.stderr);
+}
+
+/// Options and the policy of the user have no ceiling, and the text of a skill has one.
+#[test]
+fn options_and_the_policy_of_the_user_raise_limits() {
+    need_sandbox!();
+    let text = "import os\nopen(os.environ['HOME'] + '/big', 'wb').truncate(100 << 20)\nprint('written')\n";
+    let fixture = skill("big.py", text);
+    let options = [
+        "--timeout",
+        "86400",
+        "--memory",
+        "65536",
+        "--scratch",
+        "4096",
+    ];
+    let plain = run(&fixture, &options);
+    fixture.file(
+        "home/.config/skills/policy.toml",
+        "[limits]\nfile-mib = 400\n",
+    );
+    let raised = run(&fixture, &[]);
+    let written = |done: &Done| done.stdout.contains("written");
+    assert!(!written(&plain) && written(&raised), "{}", raised.stderr);
 }
 
 /// A linked worktree needs its repository: for reading, one rule; to commit, both.

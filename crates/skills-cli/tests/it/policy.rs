@@ -99,7 +99,7 @@ fn policy_check_shows_grants_and_reasons() {
       note     in HERE/skills/one
       wants to spawn `git` (requested by `Bash(git:*)`)
     ");
-    assert_snapshot!(fixture.page(&["policy", "check", "one", "--allow", "spawn:git", "--env", "API_KEY=x"]), @"
+    assert_snapshot!(fixture.page(&["policy", "check", "one", "--allow", "spawn:git", "--env", "API_KEY=x", "--memory", "256"]), @"
     exit 0
     -- stdout
     skill    one

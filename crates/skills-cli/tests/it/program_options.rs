@@ -128,7 +128,7 @@ fn refusals_name_one_option_of_the_command() {
     assert_snapshot!(last(&run), @"help: allow it with `--allow spawn`");
     assert_snapshot!(last(&call), @"Hint: allow it with `--allow spawn`");
     let script = "raise MemoryError\n";
-    let [run, call] = both(&project(script), &[]);
+    let [run, call] = both(&project(script), &["--memory", "256"]);
     assert_snapshot!(last(&run), @"help: give it more memory than 256 MiB with `--memory 1024`");
     assert_snapshot!(last(&call), @"Hint: give it more memory than 256 MiB with `--memory 1024`");
 }

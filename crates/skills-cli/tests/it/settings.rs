@@ -83,10 +83,10 @@ fn invalid_settings_are_not_written() {
     -- stderr
     error: unknown key `memroy-mib`; did you mean `memory-mib`?
     ");
-    assert_snapshot!(run(&["memory-mib", "4096"]), @"
+    assert_snapshot!(run(&["memory-mib", "0"]), @"
     exit 2
     -- stderr
-    error: invalid `memory-mib`: expected 1 to 2048 MiB
+    error: invalid `memory-mib`: expected 1 or more MiB
     ");
     assert_snapshot!(run(&["interpreters.pyhton", "/x"]), @"
     exit 2
@@ -283,10 +283,10 @@ fn a_problem_of_another_key_does_not_prevent_a_change() {
             .run("project", &[&["config"], words].concat())
             .page()
     };
-    assert_snapshot!(run(&["set", "memory-mib", "9999"]), @"
+    assert_snapshot!(run(&["set", "memory-mib", "0"]), @"
     exit 2
     -- stderr
-    error: invalid `memory-mib`: expected 1 to 2048 MiB
+    error: invalid `memory-mib`: expected 1 or more MiB
     ");
     for words in [
         &["set", "timeout-seconds", "5"][..],

@@ -2,7 +2,6 @@
 
 use serde::{Serialize, Serializer};
 use serde_json::Value;
-use skills_policy::ResourceLimits;
 
 use super::cause::{Cause, WithheldVariable};
 use super::facts::{Fact, FactKind};
@@ -97,14 +96,8 @@ impl Remedy {
             Self::IgnoreRequirements => vec!["--ignore-requirements"],
             Self::Memory { .. } => return self.limit_arguments("--memory"),
             Self::Timeout { limit_ms } => {
-                let max = ResourceLimits::default_ceiling().wall_time.as_secs();
-                let raised = limit_ms
-                    .saturating_mul(RAISE_FACTOR)
-                    .div_ceil(1_000)
-                    .min(max);
-                let is_raised = raised * 1_000 > *limit_ms;
-                let words = is_raised.then(|| ["--timeout".to_owned(), raised.to_string()]);
-                return words.into_iter().flatten().collect();
+                let raised = limit_ms.saturating_mul(RAISE_FACTOR).div_ceil(1_000);
+                return vec!["--timeout".to_owned(), raised.to_string()];
             }
             Self::PassVariable(variable) => {
                 let mut words = vec!["--env".to_owned(), variable.name.clone()];

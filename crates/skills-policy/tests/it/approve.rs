@@ -137,7 +137,7 @@ fn a_question_contains_the_effective_limits() {
             host.last().limits.memory_bytes,
             host.last().limits.open_files
         ),
-        (2 << 30, 7)
+        (u64::MAX, 7)
     );
 }
 

@@ -341,3 +341,35 @@ fn a_required_sandbox_applies_to_all_programs_or_within_a_directory() {
     let error = PolicyFile::parse("require-sandbox = \"none\"", RuleSource::User, "u.toml");
     assert!(error.unwrap_err().to_string().contains("expected one of"));
 }
+
+/// Only a file of the user raises what runs get that set no limit; every file lowers it.
+#[test]
+fn limits_of_runs_are_raised_by_the_user_and_lowered_by_every_file() {
+    let file = |text: &str, source| PolicyFile::parse(text, source, "policy.toml").unwrap();
+    let text = "[limits]\nfile-mib = 400\noutput-kib = 16384\ntime-seconds = 3600";
+    let granted = |files: &[PolicyFile]| {
+        let policy = Policy::from_files(files);
+        let limits = policy.limits_of_runs(&ResourceLimits::default());
+        let request = skills_policy::Request::new("/skills/pdf").limits(limits);
+        let skills_policy::Authorization::Granted(grants) = policy.authorize(&request) else {
+            panic!("reading is granted")
+        };
+        let limits = grants.limits();
+        (
+            limits.file_bytes >> 20,
+            limits.captured_bytes >> 10,
+            limits.wall_time.as_secs(),
+        )
+    };
+    assert_eq!(granted(&[]), (64, 1_024, 30));
+    assert_eq!(
+        granted(&[file(text, RuleSource::User)]),
+        (400, 16_384, 3_600)
+    );
+    for source in [RuleSource::Project, RuleSource::Admin] {
+        assert_eq!(granted(&[file(text, source)]), (64, 1_024, 30));
+        let lower = file("[limits]\nfile-mib = 100\ntime-seconds = 60", source);
+        let both = [file(text, RuleSource::User), lower];
+        assert_eq!(granted(&both), (100, 16_384, 60));
+    }
+}

@@ -342,6 +342,7 @@ async fn the_question_describes_the_run() {
     let mut options = ExecutionOptions::default()
         .workspace(skills_runtime::Workspace::Directory(fixture.path("work")));
     options.args = vec!["--now".to_owned()];
+    options.memory_bytes = Some(256 << 20);
     let _ = runtime.execute_skill("deploy", options).await.unwrap();
     let question = serde_json::to_string_pretty(&host.0.lock().unwrap()[0]).unwrap();
     assert!(!question.contains("hunter2"));

@@ -56,10 +56,9 @@ async fn a_record_is_complete_and_has_no_secrets() {
         .audit(sink.clone())
         .clock(|| UNIX_EPOCH + Duration::from_secs(1))
         .build();
-    let artifacts = runtime
-        .execute_skill("deploy", ExecutionOptions::default().input(json!({"a": 1})))
-        .await
-        .unwrap();
+    let mut options = ExecutionOptions::default().input(json!({"a": 1}));
+    options.memory_bytes = Some(256 << 20);
+    let artifacts = runtime.execute_skill("deploy", options).await.unwrap();
     assert_eq!(artifacts.output, "the key is [redacted API_KEY]");
     let [mut event] = sink.take().try_into().unwrap();
     event.duration_ms = Some(1);

@@ -35,6 +35,7 @@ async fn the_job_has_exactly_what_was_granted() {
         .input(json!({"a": 1}))
         .timeout_ms(1_500);
     options.args = vec!["--x".to_owned(), "y z".to_owned()];
+    options.memory_bytes = Some(256 << 20);
     let artifacts = runtime.execute_skill("pdf", options).await.unwrap();
     assert_eq!(artifacts.permissions_used, ["Read", "Bash(git:*)"]);
     let [job] = fixture.sandbox.jobs().try_into().unwrap();

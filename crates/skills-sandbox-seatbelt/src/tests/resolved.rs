@@ -102,7 +102,7 @@ async fn arguments_and_the_limit_of_the_heap_come_before_the_script() {
         command,
         [
             "[top]/node/bin/node",
-            "--max-old-space-size=256",
+            "--max-old-space-size=2048",
             "[top]/skill/scripts/run.js",
             "last"
         ]

@@ -2,6 +2,8 @@
 
 use std::time::{Duration, Instant};
 
+use skills_runtime::policy::ResourceLimits;
+
 /// A deadline for everything that a call does.
 pub(crate) struct Deadline {
     started: Instant,
@@ -9,8 +11,9 @@ pub(crate) struct Deadline {
 }
 
 impl Deadline {
+    /// Starts a deadline that a model chose, so that it raises no limit.
     pub(crate) fn from_secs(seconds: u64) -> Self {
-        Self::after(Duration::from_secs(seconds))
+        Self::after(Duration::from_secs(seconds).min(ResourceLimits::MAX_CHOSEN_TIME))
     }
 
     pub(super) fn after(limit: Duration) -> Self {
@@ -37,5 +40,17 @@ impl Deadline {
             _ => self.limit,
         };
         limit.as_secs_f64().to_string()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::run::MAX_TIMEOUT_SECONDS;
+
+    #[test]
+    fn a_model_raises_no_deadline() {
+        assert!(Deadline::from_secs(60).remaining_ms() <= 60_000);
+        assert!(Deadline::from_secs(MAX_TIMEOUT_SECONDS).remaining_ms() <= 600_000);
     }
 }

@@ -1,6 +1,7 @@
 //! Parses the command of a hook: a script of the skill with plain arguments.
 
 use skills_manifest::{Hook, HookAction};
+use skills_policy::ResourceLimits;
 use skills_prompt::{SplitCommand, split_command};
 use skills_sandbox::ScriptType;
 
@@ -44,16 +45,21 @@ pub(super) fn hook_options(
     Ok(ExecutionOptions {
         target: RunTarget::Script(script),
         args,
-        timeout_ms: hook
-            .timeout_seconds
-            // 0 would mean the default.
-            .map(|seconds| (seconds * 1_000.0).ceil().max(1.0) as u64),
+        timeout_ms: hook.timeout_seconds.map(timeout_ms),
         max_attempts: 1,
         // Standard input is the event.
         stdin: None,
         input_protocol: InputProtocol::default(),
         ..execution.clone()
     })
+}
+
+/// The longest deadline that a hook can declare.
+const MAX_TIMEOUT_MS: u64 = ResourceLimits::MAX_CHOSEN_TIME.as_secs() * 1_000;
+
+/// Returns a declared deadline in milliseconds: a skill raises no limit, and 0 would mean the default.
+fn timeout_ms(seconds: f64) -> u64 {
+    ((seconds * 1_000.0).ceil().max(1.0) as u64).min(MAX_TIMEOUT_MS)
 }
 
 fn split_words(command: &str) -> Result<(String, Vec<String>), &'static str> {
@@ -88,6 +94,13 @@ fn split_words(command: &str) -> Result<(String, Vec<String>), &'static str> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_hook_raises_no_deadline() {
+        assert_eq!(timeout_ms(1.5), 1_500);
+        assert_eq!(timeout_ms(86_400.0), 600_000);
+        assert_eq!(timeout_ms(1e300), 600_000);
+    }
 
     #[test]
     fn commands_are_scripts_with_plain_arguments() {

@@ -187,7 +187,7 @@ async fn conventions(observations: &mut Observations) {
     ];
     observations.check_denied(&python(&skill, "", &attempts).await.0);
     // mov eax, 20 (getpid of 32-bit code); int 0x80; ret
-    let script = "import ctypes, mmap\ncode = mmap.mmap(-1, 4096, prot=mmap.PROT_READ | mmap.PROT_WRITE | mmap.PROT_EXEC)\n\
+    let script = "import ctypes, mmap\ncode = mmap.mmap(-1, 4096, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS, prot=mmap.PROT_READ | mmap.PROT_WRITE | mmap.PROT_EXEC)\n\
                   code.write(bytes([0xb8, 20, 0, 0, 0, 0xcd, 0x80, 0xc3]))\naddress = ctypes.addressof(ctypes.c_char.from_buffer(code))\n\
                   print('before', flush=True)\nprint('after', ctypes.CFUNCTYPE(ctypes.c_int)(address)())";
     let output = skill.python(script).await;
