@@ -437,7 +437,7 @@ fn filter_config(
             LocalSockets::Denied => LocalSocketPolicy::StreamPairs,
         },
         shared_memory: if options.memory == MemoryCounting::Measured {
-            SharedMemoryPolicy::Deny
+            SharedMemoryPolicy::Decide
         } else {
             SharedMemoryPolicy::Allow
         },

@@ -1,15 +1,16 @@
 //! Observes operations that the seccomp filter refuses, for the hints of a result.
 //!
 //! ```text
-//! program --fork, socket, execve, connect--> filter --notification--> host process
-//!         <--EPERM, or the kernel continues the call-------------------'  records it
+//! program --fork, socket, execve, connect, mmap--> filter --notification--> host process
+//!         <--an error, or the kernel continues the call---------------------'  records it
 //! ```
 //!
 //! The filter decides which calls need an answer. Most answers are always the same: the error that the
 //! filter alone would have returned, or that the kernel continues the call. The latter is for `execve`,
 //! about which Landlock decides, and for `connect` in a run without local sockets, which leads nowhere
-//! but to the run's own network. So nothing depends on what is read from the program, which may change
-//! it at any time. In a run with local sockets the host process makes [connections](connection) and
+//! but to the run's own network. Only of shared memory some is allowed and some not, by its length, which
+//! is in a register and stays as it is. So nothing depends on what is read from the program, which may
+//! change it at any time. In a run with local sockets the host process makes [connections](connection) and
 //! [files in memory](memory_file) itself, from one copy of what the program wants. Once the listener is
 //! closed, calls that wait for an answer fail.
 
@@ -33,7 +34,7 @@ use nix::errno::Errno;
 use skills_egress::ProxySummary;
 use skills_policy::SpawnGrant;
 use skills_sandbox::{Evidence, NeverAllowed, Refusal, Refusals, RefusedOperation, SandboxError};
-use skills_seccomp::{DeniedFamily, HOST_SOCKETS};
+use skills_seccomp::{DeniedFamily, HOST_SOCKETS, shared_mapping_bytes};
 use tokio::io::Interest;
 use tokio::io::unix::AsyncFd;
 use tokio::time::timeout;
@@ -41,6 +42,7 @@ use tokio::time::timeout;
 use crate::local_sockets::LocalSockets;
 use crate::path_rule::PathAccess;
 use crate::plan::Plan;
+use crate::shared_mappings::SharedMappings;
 use address::CopiedAddress;
 pub(crate) use connection::can_copy_descriptors;
 use connection::{Connection, Connections, FinishedConnection};
@@ -62,6 +64,8 @@ pub(crate) struct Observer {
     /// Whether hosts are granted, which a proxy connects to.
     has_hosts: bool,
     connections: ConnectionMode,
+    mappings: Arc<SharedMappings>,
+    memory_limit_bytes: u64,
     records: Mutex<Records>,
 }
 
@@ -108,10 +112,12 @@ enum NotifiedCall {
     HostConnection,
     /// A file in memory that the host process creates.
     MemoryFile(Arc<Scratch>),
+    /// A mapping of shared memory of a length in bytes.
+    SharedMapping(u64),
 }
 
 /// The answer to a call.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, PartialEq, Eq)]
 enum Answer {
     /// The kernel continues the call.
     Continue,
@@ -129,6 +135,7 @@ impl Observer {
         plan: &Plan,
         local_sockets: LocalSockets,
         home: Option<&OwnedFd>,
+        mappings: &Arc<SharedMappings>,
     ) -> Result<Option<Self>, SandboxError> {
         let Some(listener) = listener else {
             return Ok(None);
@@ -147,6 +154,8 @@ impl Observer {
                     ConnectionMode::Host(scratch.map(Arc::new))
                 }
             },
+            mappings: Arc::clone(mappings),
+            memory_limit_bytes: plan.limits.memory_bytes,
             records: Mutex::default(),
         }))
     }
@@ -219,16 +228,33 @@ impl Observer {
             return;
         };
         let call = self.notified_call(&notification);
+        let answer = self.decide(&call).await;
         // Read before the answer: a started program has another memory.
-        let tried = self.read_call(&call, &notification).await;
+        let tried = self.read_call(&call, answer, &notification).await;
         // What was read is of this call only if it still waits.
         let is_waiting = self.is_waiting(&notification);
-        match call.fixed_answer() {
+        match answer {
             Some(answer) => self.answer(notification.id, answer),
             None => self.perform(&call, &notification, connections).await,
         }
         if let Some(tried) = tried.filter(|_| is_waiting) {
             self.record(tried);
+        }
+    }
+
+    /// Returns the answer to a call; `None` if the host process makes it itself. The kernel continues
+    /// only those that start a program or a connection, and shared memory that fits into the limit.
+    async fn decide(&self, call: &NotifiedCall) -> Option<Answer> {
+        match call {
+            NotifiedCall::Program | NotifiedCall::Connection => Some(Answer::Continue),
+            NotifiedCall::SharedMapping(length) if self.mappings.admit(*length).await => {
+                Some(Answer::Continue)
+            }
+            NotifiedCall::SharedMapping(_) => Some(Answer::Failure(Errno::ENOMEM)),
+            NotifiedCall::Process | NotifiedCall::Socket | NotifiedCall::Never(_) => {
+                Some(Answer::Failure(Errno::EPERM))
+            }
+            NotifiedCall::HostConnection | NotifiedCall::MemoryFile(_) => None,
         }
     }
 
@@ -304,10 +330,12 @@ impl Observer {
         send_answer(self.listener.as_raw_fd(), id, answer);
     }
 
-    /// Returns what a call tries. The kernel continues only those that start a program or a
-    /// connection.
+    /// Returns what a call tries.
     fn notified_call(&self, notification: &seccomp_notif) -> NotifiedCall {
         let (number, args) = (c_long::from(notification.data.nr), &notification.data.args);
+        if let Some(length) = shared_mapping_bytes(number, args) {
+            return NotifiedCall::SharedMapping(length);
+        }
         let is_internet = matches!(args[0] as c_int, libc::AF_INET | libc::AF_INET6);
         // Other protocols of a stream, such as MPTCP, are probed without a connection.
         let is_usual = args[1] as c_int & 0xf == libc::SOCK_DGRAM
@@ -341,8 +369,17 @@ impl Observer {
     }
 
     /// Returns what a call tries, as far as it is refused.
-    async fn read_call(&self, call: &NotifiedCall, notification: &seccomp_notif) -> Option<Tried> {
+    async fn read_call(
+        &self,
+        call: &NotifiedCall,
+        answer: Option<Answer>,
+        notification: &seccomp_notif,
+    ) -> Option<Tried> {
         let operation = match call {
+            NotifiedCall::SharedMapping(_) if answer == Some(Answer::Continue) => return None,
+            NotifiedCall::SharedMapping(_) => RefusedOperation::UseMemory {
+                limit_bytes: self.memory_limit_bytes,
+            },
             NotifiedCall::Process => RefusedOperation::StartProcess,
             NotifiedCall::Socket => RefusedOperation::Connect { host: None },
             NotifiedCall::Never(family) => never_allowed(family),
@@ -368,17 +405,6 @@ impl Observer {
                 .refusals
                 .add(Refusal::new(operation, Evidence::Kernel)),
             Tried::OwnNetwork(connection) => records.own_network.add(connection),
-        }
-    }
-}
-
-impl NotifiedCall {
-    /// Returns the answer to a call that the host process does not make itself.
-    fn fixed_answer(&self) -> Option<Answer> {
-        match self {
-            Self::Program | Self::Connection => Some(Answer::Continue),
-            Self::Process | Self::Socket | Self::Never(_) => Some(Answer::Failure(Errno::EPERM)),
-            Self::HostConnection | Self::MemoryFile(_) => None,
         }
     }
 }

@@ -40,9 +40,11 @@ use crate::report::{ReportInput, probe_report};
 use crate::resident_monitor::{ResidentMonitor, memory_refusal, memory_termination, run_monitored};
 use crate::rlimits::MemoryCounting;
 use crate::rootfs_plan::choose_scratch_path;
+use crate::run_processes::RunProcesses;
 use crate::scratch_links;
 use crate::setup_slot::EarlySetup;
 use crate::setup_step::{SetupStep, StepFailure};
+use crate::shared_mappings::SharedMappings;
 use crate::spawn::SpawnedChild;
 use crate::spawner::Spawner;
 use crate::watchdog::{self, WatchedGroup};
@@ -217,11 +219,16 @@ impl LinuxSandbox {
         let mount_namespace = child.listeners.mount_namespace.take();
         let home = child.listeners.home.take();
         let name_server = NameServer::start(child.listeners.names.take());
+        let mappings = Arc::new(SharedMappings::new(
+            RunProcesses::new(child.pid(), plan.isolation),
+            plan.limits.memory_bytes,
+        ));
         let observer = Observer::start(
             child.listeners.filter.take(),
             &plan,
             LocalSockets::of_plan(&plan, self.landlock()),
             home.as_ref(),
+            &mappings,
         )?;
         let terminal = child.clone_terminal().map_err(supervise_error)?;
         let terminal = job
@@ -229,7 +236,7 @@ impl LinuxSandbox {
             .terminal
             .as_ref()
             .zip(terminal.as_ref());
-        let resident_monitor = ResidentMonitor::new(&child, &plan, cgroup.as_ref());
+        let resident_monitor = ResidentMonitor::new(&child, &plan, cgroup.as_ref(), &mappings);
         let (result, has_exceeded) = run_monitored(
             with_names(
                 observed(

@@ -124,7 +124,7 @@ pub const FAMILIES: [&DeniedFamily; 25] = [
     &LOCAL_DATAGRAMS,
     &HOST_SOCKETS,
     &OTHER_SOCKETS,
-    &SHARED_MEMORY,
+    &GROWING_MEMORY,
 ];
 
 const FILE_FLAGS: DeniedFamily = DeniedFamily::new(
@@ -411,9 +411,9 @@ const OTHER_SOCKETS: DeniedFamily = DeniedFamily::new(
 )
 .sometimes(&[&[libc::SYS_socket]])
 .probed();
-const SHARED_MEMORY: DeniedFamily = DeniedFamily::new(
-    "shared-memory",
-    "share memory between processes without a file",
+const GROWING_MEMORY: DeniedFamily = DeniedFamily::new(
+    "growing-memory",
+    "map memory that grows",
     "the memory limit of this run does not count it",
     &[],
 )
@@ -437,7 +437,7 @@ mod tests {
         processes: ProcessPolicy::SingleProcess,
         sockets: SocketPolicy::Proxy,
         local_sockets: LocalSocketPolicy::StreamPairs,
-        shared_memory: SharedMemoryPolicy::Deny,
+        shared_memory: SharedMemoryPolicy::Decide,
         allocation: AllocationPolicy::WriteOnly,
         observation: Observation::Enabled,
     };

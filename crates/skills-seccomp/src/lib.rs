@@ -146,9 +146,9 @@ pub enum LocalSocketPolicy {
 pub enum SharedMemoryPolicy {
     /// Allowed: a cgroup counts it.
     Allow,
-    /// Denied: such memory stays in use after a process unmaps most of it, and measuring does not find
-    /// it.
-    Deny,
+    /// The host process decides about each mapping if it is notified, otherwise they are denied: such
+    /// memory stays in use after a process unmaps most of it, and measuring does not find it.
+    Decide,
 }
 
 /// How a program may allocate space on a disk.
@@ -169,6 +169,18 @@ impl Observation {
             Self::Enabled => Action::Notify,
         }
     }
+}
+
+/// The flags of a mapping that is shared without a file.
+const SHARED_MAPPING: i32 = libc::MAP_SHARED | libc::MAP_ANONYMOUS;
+
+/// Returns the length in bytes if a call of `mmap` creates a mapping about which the host process
+/// decides, by its arguments.
+#[must_use]
+pub fn shared_mapping_bytes(call: c_long, args: &[u64; 6]) -> Option<u64> {
+    let has =
+        |flags: i32| args[3] & u64::from(flags.unsigned_abs()) == u64::from(flags.unsigned_abs());
+    (call == libc::SYS_mmap && has(SHARED_MAPPING) && !has(libc::MAP_GROWSDOWN)).then_some(args[1])
 }
 
 /// `FICLONE` and `FICLONERANGE`.
@@ -440,16 +452,12 @@ fn add_mapping_rules(table: &mut Table, shared: SharedMemoryPolicy, denied: Acti
         OUT_OF_MEMORY,
         &[has(libc::MAP_HUGETLB)],
     );
-    if shared == SharedMemoryPolicy::Deny {
-        // `RLIMIT_DATA` counts private memory without stacks. Of the types of a mapping
-        // (MAP_SHARED, MAP_PRIVATE, MAP_SHARED_VALIDATE) only shared ones have the bit MAP_SHARED.
-        add(
-            table,
-            libc::SYS_mmap,
-            denied,
-            &[has(libc::MAP_SHARED | libc::MAP_ANONYMOUS)],
-        );
+    if shared == SharedMemoryPolicy::Decide {
+        // `RLIMIT_DATA` counts private memory without stacks.
         add(table, libc::SYS_mmap, denied, &[has(libc::MAP_GROWSDOWN)]);
+        // Of the types of a mapping (MAP_SHARED, MAP_PRIVATE, MAP_SHARED_VALIDATE) only shared ones
+        // have the bit MAP_SHARED.
+        add(table, libc::SYS_mmap, denied, &[has(SHARED_MAPPING)]);
     }
 }
 

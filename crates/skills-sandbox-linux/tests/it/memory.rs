@@ -113,3 +113,100 @@ async fn processes_of_a_run_are_killed_first_if_the_machine_runs_out_of_memory()
     }
     assert_eq!(own(), before);
 }
+
+/// Ways to keep shared memory in use that no process has mapped any more.
+const HIDING: [(&str, &str); 5] = [
+    ("unmapped", "unmap(at + 4096, size - 4096)"),
+    ("discarded", "discard(at, size)"),
+    ("named", "name(at, size), unmap(at + 4096, size - 4096)"),
+    (
+        "moved",
+        "unmap(at + 4096, size - 4096), libc.mremap(at, 4096, 8192, 1, None)",
+    ),
+    ("child", "0"),
+];
+
+/// Prints how many MiB of shared memory a program can use, of which measuring finds almost nothing.
+const HIDE: &str = r#"import ctypes, mmap, os, sys, time
+libc = ctypes.CDLL(None, use_errno=True)
+for call in (libc.mmap, libc.mremap): call.restype = ctypes.c_void_p
+libc.mmap.argtypes = [ctypes.c_void_p, ctypes.c_size_t] + [ctypes.c_int] * 3 + [ctypes.c_long]
+libc.mremap.argtypes = [ctypes.c_void_p, ctypes.c_size_t, ctypes.c_size_t, ctypes.c_int, ctypes.c_void_p]
+size, held, failed = 16 << 20, 0, ctypes.c_void_p(-1).value
+def unmap(at, length): libc.munmap(ctypes.c_void_p(at), ctypes.c_size_t(length))
+def discard(at, length): libc.madvise(ctypes.c_void_p(at), ctypes.c_size_t(length), 4)
+def name(at, length): libc.prctl(0x53564d41, 0, ctypes.c_ulong(at), ctypes.c_ulong(length), ctypes.c_char_p(b'x'))
+while held < 640:
+    at = libc.mmap(None, size, 3, 0x21, -1, 0)
+    if at == failed: break
+    child = 'WAY' == 'child' and os.fork()
+    if not child: ctypes.memset(at, 1, size)
+    if child == 0 and child is not False: os._exit(0)
+    if child: os.wait()
+    HIDING
+    held += 16
+    print(held, flush=True)
+print(ctypes.get_errno() if at == failed else 'all')
+"#;
+
+#[tokio::test]
+async fn shared_memory_that_no_process_has_mapped_counts() {
+    for mode in supported_modes() {
+        for (way, code) in HIDING {
+            let skill = Skill::new(mode).tool("Bash");
+            let script = HIDE.replace("WAY", way).replace("HIDING", code);
+            let output = skill.python(&script).await;
+            let text = output.stdout.text();
+            let held = text.lines().filter_map(|line| line.parse::<u64>().ok());
+            let held_mib = held.filter(|held| *held >= 16).max().unwrap_or(0);
+            let limit_bytes = skill.limits.memory_bytes;
+            let refused = RefusedOperation::UseMemory { limit_bytes };
+            let mut refusals = output.refusals.list().iter();
+            assert!(
+                (64..=limit_bytes >> 20).contains(&held_mib)
+                    && !text.contains("all")
+                    && refusals.any(|refusal| refusal.operation == refused),
+                "{mode:?} {way} {text} {:?} {}",
+                output.termination,
+                output.stderr.text()
+            );
+        }
+    }
+}
+
+#[tokio::test]
+async fn processes_share_memory_and_return_it() {
+    let script = "import mmap, os\n\
+                  for _ in range(100):\n    shared = mmap.mmap(-1, 48 << 20)\n    \
+                  if os.fork() == 0:\n        shared[:4] = b'done'\n        os._exit(0)\n    \
+                  os.wait()\n    assert shared[:4] == b'done'\n    shared.close()\n\
+                  print('shared')";
+    for mode in supported_modes() {
+        let output = Skill::new(mode).tool("Bash").python(script).await;
+        assert_eq!(
+            output.stdout.text(),
+            "shared\n",
+            "{mode:?} {:?} {}",
+            output.termination,
+            output.stderr.text()
+        );
+    }
+}
+
+/// The kernel reports no memory of a process by the state of its first thread then.
+#[tokio::test]
+async fn a_process_without_its_first_thread_is_measured() {
+    let script = "import ctypes, threading, time\n\
+                  def hold():\n    time.sleep(0.2)\n    held = bytearray(b'x') * (500 << 20)\n    time.sleep(20)\n\
+                  threading.Thread(target=hold).start()\n\
+                  ctypes.CDLL(None).syscall(60 if __import__('platform').machine() == 'x86_64' else 93, 0)";
+    for mode in supported_modes() {
+        let output = Skill::new(mode).python(script).await;
+        assert!(
+            matches!(output.termination, Termination::MemoryLimit { .. }),
+            "{mode:?} {:?} {}",
+            output.termination,
+            output.stderr.text()
+        );
+    }
+}
