@@ -1,9 +1,13 @@
 //! The decisions by rules on a request, before approvals. Rules are matched in `rule_matching`.
 
 use std::collections::BTreeSet;
+use std::path::Path;
 
 use crate::requester::{NOT_DECLARED, ROLES, RULES_NAME};
-use crate::{Decision, DecisionReason, HostPattern, Permission, PermissionDecision, RuleSource};
+use crate::{
+    Decision, DecisionReason, HostPattern, Permission, PermissionDecision, Request, ResourceLimits,
+    RuleSource,
+};
 
 /// The decisions by rules alone; some may still need approval.
 #[derive(Debug)]
@@ -24,6 +28,24 @@ impl RuleEvaluation {
         decisions
             .filter(|decision| decision.decision == expected)
             .count()
+    }
+
+    /// Returns the limits of a run that gets all permissions that are not denied. A file has none but the
+    /// ceiling if one of them is to write what the host did not create for the run.
+    pub(crate) fn limits(&self, request: &Request, ceiling: &ResourceLimits) -> ResourceLimits {
+        let private = request.private_directory.as_ref();
+        let is_named = |path: &Path| !private.is_some_and(|private| path.starts_with(private));
+        let writes = |permission: &Permission| match permission {
+            Permission::Write(path) | Permission::WriteProtected { path, .. } => is_named(path),
+            _ => false,
+        };
+        let mut decisions = self.decisions.iter();
+        // A larger request is lowered and not denied: a skill cannot know the ceiling.
+        let mut limits = request.limits.min(ceiling);
+        if decisions.any(|known| known.decision != Decision::Deny && writes(&known.permission)) {
+            limits.file_bytes = ceiling.file_bytes;
+        }
+        limits
     }
 
     pub(crate) fn with_decision(&self, expected: Decision) -> Vec<PermissionDecision> {

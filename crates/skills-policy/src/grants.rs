@@ -90,8 +90,7 @@ impl Grants {
         ceiling: &ResourceLimits,
     ) -> Self {
         let mut grants = Self {
-            // A larger request is lowered and not denied: a skill cannot know the ceiling.
-            limits: request.limits.min(ceiling),
+            limits: evaluation.limits(request, ceiling),
             protected: request.protected.clone(),
             hidden: request.hidden.clone(),
             ..Self::none()

@@ -29,7 +29,8 @@ pub struct ResourceLimits {
     pub captured_bytes: usize,
     /// Bytes of stdout or of stderr after which the program is killed. Default 64 MiB.
     pub output_limit_bytes: u64,
-    /// Maximum size of a written file, in bytes. Default 64 MiB.
+    /// Maximum size of a written file, in bytes. Default 64 MiB. Grants to write a file or directory
+    /// that the host did not create for the run have that of the ceiling, which has none by default.
     pub file_bytes: u64,
     /// Open files per process. Default 256.
     pub open_files: u64,

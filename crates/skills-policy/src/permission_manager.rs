@@ -428,7 +428,7 @@ impl PermissionManager {
             command: request.command.clone(),
             granted: evaluation.with_decision(Decision::Allow),
             content,
-            limits: request.limits.min(self.policy.ceiling()),
+            limits: evaluation.limits(request, self.policy.ceiling()),
             notes,
         }
     }

@@ -33,6 +33,8 @@
 //! ```
 
 #[cfg(unix)]
+mod disk_reserve;
+#[cfg(unix)]
 mod git_config;
 #[cfg(unix)]
 mod git_named_files;

@@ -1,4 +1,4 @@
-//! Measures directories against their quotas.
+//! Measures directories against their quotas, and what is left of disks.
 
 use std::collections::BTreeSet;
 use std::io;
@@ -6,13 +6,19 @@ use std::io;
 use cap_fs_ext::{DirExt, MetadataExt};
 use cap_std::ambient_authority;
 use cap_std::fs::{Dir, DirEntry, Metadata};
+use skills_policy::Grants;
 use skills_sandbox::{Quota, QuotaExceeded, QuotaPart};
+
+#[cfg(unix)]
+use crate::disk_reserve::DiskReserve;
 
 /// Measures directories against their quotas. It holds open handles, so renaming a directory does
 /// not hide it.
 #[derive(Debug)]
 pub struct QuotaMonitor {
     directories: Vec<(Dir, Quota)>,
+    #[cfg(unix)]
+    reserves: Vec<DiskReserve>,
 }
 
 impl QuotaMonitor {
@@ -24,7 +30,34 @@ impl QuotaMonitor {
         let directories = quotas.iter().map(open_directory);
         Ok(Self {
             directories: directories.collect::<io::Result<_>>()?,
+            #[cfg(unix)]
+            reserves: Vec::new(),
         })
+    }
+
+    /// Also watches the disks of granted files and directories that are writable and have no quota:
+    /// 1 GiB and 65,536 files, or an eighth of what is left before the run if that is less, have to be left.
+    ///
+    /// # Errors
+    /// Fails if such a path cannot be opened.
+    #[cfg(unix)]
+    pub fn with_disks_of(mut self, grants: &Grants) -> io::Result<Self> {
+        let measured: Vec<_> = self.quotas().map(Quota::directory).collect();
+        self.reserves = DiskReserve::open_all(grants, &measured)?;
+        Ok(self)
+    }
+
+    /// Returns true if nothing has to be measured.
+    #[cfg(unix)]
+    pub(crate) fn is_empty(&self) -> bool {
+        self.directories.is_empty() && self.reserves.is_empty()
+    }
+
+    /// Returns how many bytes can be written to the fullest of the disks.
+    #[cfg(unix)]
+    pub(crate) fn left_of_disks(&self) -> Result<u64, QuotaExceeded> {
+        let mut left = self.reserves.iter().map(DiskReserve::left);
+        left.try_fold(u64::MAX, |least, left| Ok(least.min(left?)))
     }
 
     /// Returns the quotas.

@@ -207,6 +207,7 @@ impl ContainerSandbox {
         let (protected, keys) = search(job.grants()).await?;
         let plan = RunPlan::new(job, protected, keys, &self.context(&engine)?)?;
         let quotas = QuotaMonitor::open(job.quotas())
+            .and_then(|quotas| quotas.with_disks_of(job.grants()))
             .map_err(|error| SandboxError::setup("opening a directory with a quota", error))?;
         let (container, executable) = match self.take_kept(&plan, job).await {
             Some(kept) => {

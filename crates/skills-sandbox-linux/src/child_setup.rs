@@ -15,6 +15,7 @@ use skills_policy::SpawnGrant;
 use skills_sandbox::{ProgramTerminal, SandboxError};
 
 use crate::descriptors::{Descriptors, above_standard, pipe, pipe_error, socket_pair};
+use crate::disk_limits::writes_without_quota;
 use crate::granted_path::{OpenedPath, open_all, open_each};
 use crate::init_image::init_image;
 use crate::isolation::IsolationLevel;
@@ -419,10 +420,10 @@ fn filter_config(
         } else {
             ProcessPolicy::MultiProcess
         },
-        allocation: if plan.measured_quotas().is_empty() {
-            AllocationPolicy::Any
-        } else {
+        allocation: if writes_without_quota(plan) || !plan.measured_quotas().is_empty() {
             AllocationPolicy::WriteOnly
+        } else {
+            AllocationPolicy::Any
         },
         sockets: match plan.network {
             RunNetwork::None => SocketPolicy::None,

@@ -73,6 +73,7 @@ mod child;
 mod child_setup;
 mod denied_settings;
 mod descriptors;
+mod disk_limits;
 mod excluded_paths;
 mod granted_path;
 mod hints;

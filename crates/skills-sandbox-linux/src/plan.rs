@@ -8,6 +8,7 @@ use skills_process::{KeyFiles, ProgramFinder, ProtectedEntries, ResolvedProgram}
 use skills_sandbox::{Environment, Job, Program, Quota, SandboxError};
 
 use crate::denied_settings;
+use crate::disk_limits;
 use crate::isolation::IsolationLevel;
 use crate::key_rules::{check_readable, find_keys, without_keys};
 use crate::path_rule::{PathAccess, PathRule, PlanContext, SymlinkPolicy};
@@ -136,7 +137,7 @@ impl Plan {
                 .with_home_links(&home_links)
                 .with_withheld(&keys)
         });
-        Ok(Self {
+        let mut plan = Self {
             args: build_args(job, &program, rootfs.as_ref())?,
             env: build_environment(
                 job,
@@ -166,7 +167,9 @@ impl Plan {
             quotas: job.quotas().to_vec(),
             scratch: (!has_namespaces)
                 .then(|| Quota::new(&context.scratch_path, grants.limits().scratch_bytes)),
-        })
+        };
+        plan.limits.file_bytes = disk_limits::file_bytes(&plan);
+        Ok(plan)
     }
 
     /// Plans a probe: all restrictions, no program.

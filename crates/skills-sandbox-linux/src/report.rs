@@ -7,6 +7,7 @@ use skills_process::ProgramFinder;
 use skills_sandbox::{EnforcementReport, Quota, ScriptType};
 
 use crate::cgroup::{self, Cgroup};
+use crate::disk_limits::writes_without_quota;
 use crate::hints;
 use crate::host_support::HostSupport;
 use crate::isolation::{IsolationLevel, IsolationMode};
@@ -33,6 +34,14 @@ pub(crate) struct ReportInput<'a> {
     pub(crate) has_resident_limit: bool,
     /// Whether the host process was notified of refusals.
     pub(crate) is_observed: bool,
+}
+
+fn file_detail(file_bytes: u64) -> String {
+    if file_bytes == u64::MAX {
+        "not limited".to_owned()
+    } else {
+        format!("{} MiB", file_bytes >> 20)
+    }
 }
 
 impl ReportInput<'_> {
@@ -78,7 +87,7 @@ impl ReportInput<'_> {
             .field("memory", memory)
             .field("processes", limits.processes.to_string())
             .field("open-files", limits.open_files.to_string())
-            .field("file", format!("{} MiB", limits.file_bytes >> 20))
+            .field("file", file_detail(limits.file_bytes))
             .field("time", format!("{} ms", limits.wall_time.as_millis()))
             .field("network", network)
     }
@@ -153,6 +162,11 @@ impl ReportInput<'_> {
                     Quota::describe_limit(scratch_bytes)
                 ),
             ),
+        };
+        let report = if writes_without_quota(self.plan) {
+            report.partial("disk", "1 GiB has to be left, measured during the run")
+        } else {
+            report
         };
         self.plan.quotas.iter().fold(report, |report, quota| {
             report.partial(

@@ -1,7 +1,5 @@
 //! Resource limits (`setrlimit`), which the kernel counts per process.
 
-use skills_sandbox::Quota;
-
 use crate::isolation::IsolationLevel;
 use crate::plan::Plan;
 use crate::user_ids::UserIds;
@@ -43,15 +41,9 @@ pub(crate) enum MemoryCounting {
 pub(crate) fn rlimits(plan: &Plan, memory: MemoryCounting) -> Rlimits {
     let limits = plan.counted_limits();
     let cpu_seconds = limits.wall_time.as_secs().saturating_add(1);
-    // Quotas are measured at intervals, which is too late for a file that grows in one call.
-    let file_bytes = plan
-        .measured_quotas()
-        .iter()
-        .map(Quota::max_bytes)
-        .fold(limits.file_bytes, u64::min);
     let mut rlimits = memory_rlimits(plan, memory);
     rlimits.extend([
-        (resource_number(libc::RLIMIT_FSIZE), file_bytes),
+        (resource_number(libc::RLIMIT_FSIZE), limits.file_bytes),
         (resource_number(libc::RLIMIT_NOFILE), limits.open_files),
         // Counts all threads of a process together: 64 of them can be busy until the deadline.
         (

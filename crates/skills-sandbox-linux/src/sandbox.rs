@@ -377,6 +377,7 @@ impl LinuxSandbox {
         let scratch = self.create_scratch(isolation)?;
         let plan = self.plan(&job, assumed, scratch.as_ref())?;
         let quotas = QuotaMonitor::open(&plan.measured_quotas())
+            .and_then(|quotas| quotas.with_disks_of(job.grants()))
             .map_err(|error| SandboxError::setup("opening a directory with a quota", error))?;
         let cgroup = Cgroup::new(&plan.counted_limits());
         // A process namespace ends with its first process. Without one, other processes of the run

@@ -321,6 +321,7 @@ fn command(plan: &Plan, launcher: &Launcher) -> Command {
 fn open_quotas(job: &Job, scratch: Quota) -> Result<QuotaMonitor, SandboxError> {
     let quotas: Vec<Quota> = job.quotas().iter().cloned().chain([scratch]).collect();
     QuotaMonitor::open(&quotas)
+        .and_then(|quotas| quotas.with_disks_of(job.grants()))
         .map_err(|error| SandboxError::setup("opening a directory with a quota", error))
 }
 

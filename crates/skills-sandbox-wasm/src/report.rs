@@ -22,8 +22,8 @@ impl ReportInput<'_> {
         let report = self.add_fields(EnforcementReport::new("wasm"));
         let limits = self.grants.limits();
         let memory = limits.memory_bytes >> 20;
-        let file = limits.file_bytes >> 20;
         let total = limits.scratch_bytes >> 20;
+        let file = total.min(limits.file_bytes >> 20);
         let report = report
             .enforced("files", "granted directories only, behind handles that cannot leave them",
             )

@@ -59,10 +59,10 @@ impl Quota {
     }
 }
 
-/// A directory exceeds its quota: the limit, and which part of the quota is exceeded.
+/// A directory exceeds its quota, or its disk is almost full: the limit, and which part is exceeded.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize)]
 pub struct QuotaExceeded {
-    /// The quota, in bytes.
+    /// The quota, or the space that has to be left, in bytes.
     pub limit_bytes: u64,
     /// Which part of the quota was exceeded.
     pub part: QuotaPart,
@@ -81,14 +81,31 @@ pub enum QuotaPart {
     Depth,
     /// A directory cannot be listed, or an open file cannot be examined, so it may hold anything.
     Unreadable,
+    /// Not of a quota: the disk of a writable directory that a user named has less space left than the
+    /// limit.
+    DiskSpace,
+    /// Not of a quota: such a disk has room for too few further files.
+    DiskEntries,
 }
 
 impl fmt::Display for QuotaExceeded {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mib = self.limit_bytes >> 20;
-        write!(f, "private workspace exceeds its quota of {mib} MiB")?;
         match self.part {
-            QuotaPart::Bytes => Ok(()),
+            QuotaPart::DiskSpace => {
+                let mib = self.limit_bytes.div_ceil(1 << 20);
+                return write!(
+                    f,
+                    "the disk of a writable directory has less than {mib} MiB left"
+                );
+            }
+            QuotaPart::DiskEntries => {
+                return f.write_str("the disk of a writable directory is almost full of files");
+            }
+            _ => write!(f, "private workspace exceeds its quota of {mib} MiB")?,
+        }
+        match self.part {
+            QuotaPart::Bytes | QuotaPart::DiskSpace | QuotaPart::DiskEntries => Ok(()),
             QuotaPart::Entries => {
                 write!(f, " and {} entries: too many entries", Quota::MAX_ENTRIES)
             }

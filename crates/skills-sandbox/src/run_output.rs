@@ -309,7 +309,8 @@ pub enum Termination {
         /// The limit, in bytes.
         limit_bytes: u64,
     },
-    /// A writable directory exceeded its [quota](crate::Quota), and the program was stopped.
+    /// A writable directory exceeded its [quota](crate::Quota), or its disk is almost full, and the
+    /// program was stopped.
     DiskLimit(QuotaExceeded),
     /// It exceeded its limit of open files, streams and other handles, and was stopped.
     HandleLimit {
@@ -337,6 +338,13 @@ pub enum Termination {
 }
 
 impl Termination {
+    /// Returns true if a directory exceeded its [quota](crate::Quota).
+    #[must_use]
+    pub fn exceeded_quota(&self) -> bool {
+        use crate::QuotaPart::{DiskEntries, DiskSpace};
+        matches!(self, Self::DiskLimit(exceeded) if !matches!(exceeded.part, DiskSpace | DiskEntries))
+    }
+
     /// Returns true if the program exited with code 0.
     #[must_use]
     pub fn is_success(&self) -> bool {

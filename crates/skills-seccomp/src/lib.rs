@@ -156,8 +156,8 @@ pub enum SharedMemoryPolicy {
 pub enum AllocationPolicy {
     /// In any way.
     Any,
-    /// By writing only, in runs with a quota: a gigabyte that is allocated in one call exceeds the
-    /// quota before it is measured.
+    /// By writing only, in runs whose use of a disk is measured: a gigabyte that is allocated in one call
+    /// exceeds the limit before that.
     WriteOnly,
 }
 

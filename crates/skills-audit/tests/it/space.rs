@@ -9,59 +9,11 @@ use std::process::Command;
 use skills_audit::{
     AuditError, AuditLog, AuditSink, ChainStatus, Disposition, Event, Rotation, verify,
 };
-use skills_test_support::{host_process, skip};
+use skills_test_support::host_process::{self, in_filesystem, run_again};
 
 use crate::log::event;
 
 const RECORD_BYTES: u64 = 64 * 1024 + 1;
-
-/// Runs this test again where `mount` mounted a file system, with its directory as the task. Returns
-/// the directory in that process, and `None` in this one.
-fn in_filesystem(test: &str, mount: &str) -> Option<PathBuf> {
-    if let Some(task) = host_process::task() {
-        return Some(PathBuf::from(task));
-    }
-    let directory = tempfile::tempdir().unwrap();
-    // A file system for that process only, which needs no privileges if users may create
-    // namespaces.
-    let unshare = |script: &str| {
-        let mut command = Command::new("unshare");
-        command
-            .args(["-rm", "sh", "-c", script])
-            .arg(directory.path());
-        command
-    };
-    if !unshare(mount)
-        .output()
-        .is_ok_and(|output| output.status.success())
-    {
-        skip("no small file system can be mounted");
-        return None;
-    }
-    run_again(
-        unshare(&format!("{mount} && exec \"$@\"")),
-        test,
-        directory.path(),
-    );
-    None
-}
-
-fn run_again(mut command: Command, test: &str, directory: &Path) {
-    let again = host_process::command(test, directory.to_str().unwrap());
-    command.arg(again.get_program()).args(again.get_args());
-    command.envs(
-        again
-            .get_envs()
-            .filter_map(|(name, value)| Some((name, value?))),
-    );
-    let output = command.output().unwrap();
-    assert!(
-        output.status.success(),
-        "{}{}",
-        String::from_utf8_lossy(&output.stdout),
-        String::from_utf8_lossy(&output.stderr)
-    );
-}
 
 const SMALL: &str = "mount -t tmpfs -o size=768k,mode=700 none \"$0\"";
 

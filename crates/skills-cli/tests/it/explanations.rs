@@ -528,7 +528,7 @@ fn a_failed_mapping_names_the_memory_limit() {
     let text = explanation(&run(&fixture, &[]));
     assert!(!text.contains("help: "), "{text}");
     let more = run(&fixture, &["--memory", "512"]);
-    assert_eq!(more.code, 2);
+    assert_eq!(more.code, 125);
     let expected = "`--memory` has no effect: the policy allows at most 256 MiB";
     assert!(more.stderr.contains(expected), "{}", more.stderr);
 }

@@ -322,9 +322,7 @@ fn observed_limit(run: &EndedRun<'_>) -> Option<Cause> {
         _ if run.output.refusals.list().iter().any(is_limit) => {
             Some(out_of_memory(limits.memory_bytes, false))
         }
-        ref termination if *termination == by_signal => {
-            Some(limit_reached(LimitKind::FileSize, limits))
-        }
+        ref termination if *termination == by_signal => limit_reached(LimitKind::FileSize, limits),
         _ => None,
     }
 }
@@ -336,13 +334,14 @@ fn out_of_memory(limit_bytes: u64, is_only_reported: bool) -> Cause {
     }
 }
 
-fn limit_reached(limit: LimitKind, limits: &ResourceLimits) -> Cause {
+/// Returns the cause, unless the run had no such limit: a file system has limits too.
+fn limit_reached(limit: LimitKind, limits: &ResourceLimits) -> Option<Cause> {
     let value = match limit {
         LimitKind::FileSize => limits.file_bytes,
         LimitKind::OpenFiles => limits.open_files,
         LimitKind::Processes => limits.processes,
     };
-    Cause::LimitReached { limit, value }
+    (value < u64::MAX).then_some(Cause::LimitReached { limit, value })
 }
 
 /// Returns the limit that the output reports.
@@ -357,7 +356,7 @@ fn reported_limit<'a>(
     }
     lines.find_map(|line| {
         let (_, limit) = LIMITS.iter().find(|(marker, _)| line.contains(marker))?;
-        Some(limit_reached(*limit, limits))
+        limit_reached(*limit, limits)
     })
 }
 

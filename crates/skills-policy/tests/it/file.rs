@@ -373,3 +373,30 @@ fn limits_of_runs_are_raised_by_the_user_and_lowered_by_every_file() {
         assert_eq!(granted(&both), (100, 16_384, 60));
     }
 }
+
+/// Only the reserve of the disk limits files of a directory that the user granted, unless a policy does.
+#[test]
+fn a_file_in_a_named_directory_is_limited_by_the_ceiling_only() {
+    let file = |text: &str, source| PolicyFile::parse(text, source, "policy.toml").unwrap();
+    let file_mib = |files: &[PolicyFile], request: skills_policy::Request| {
+        let rule = skills_policy::Rule::parse(
+            skills_policy::Effect::Allow,
+            RuleSource::Invocation,
+            "write:/data",
+        )
+        .unwrap();
+        let policy = Policy::from_files(files).with_rules([rule]);
+        match policy.authorize(&request) {
+            skills_policy::Authorization::Granted(grants) => grants.limits().file_bytes >> 20,
+            skills_policy::Authorization::Denied(denial) => panic!("{denial}"),
+        }
+    };
+    let request = || skills_policy::Request::new("/skills/pdf");
+    let lower = |source| [file("[limits]\nfile-mib = 100", source)];
+    assert_eq!(file_mib(&[], request().write("/data")), u64::MAX >> 20);
+    let private = request().private_workspace("/data").write("/data/out");
+    assert_eq!(file_mib(&[], private), 64);
+    for source in [RuleSource::User, RuleSource::Project, RuleSource::Admin] {
+        assert_eq!(file_mib(&lower(source), request().write("/data")), 100);
+    }
+}

@@ -32,7 +32,7 @@ const RETRY_DELAY: Duration = Duration::from_millis(5);
 /// not be examined.
 ///
 /// The kernel does not expose the size of a file that is only mapped, so it counts as
-/// `max_file_bytes`. A file whose descriptor is in flight through a socket is not found.
+/// `max_file_bytes`; if that is `u64::MAX`, the bytes are not known. A file whose descriptor is in flight through a socket is not found.
 pub(super) fn deleted_bytes(
     group: i32,
     directory: &Path,
@@ -60,6 +60,9 @@ pub(super) fn deleted_bytes(
     }
     // An upper bound: a size that is too small would let a run exceed its quota unnoticed.
     let only_mapped = found.mapped.difference(&found.open).count() as u64;
+    if only_mapped > 0 && max_file_bytes == u64::MAX {
+        return Err(QuotaPart::Unreadable);
+    }
     Ok(found
         .bytes
         .saturating_add(only_mapped.saturating_mul(max_file_bytes)))

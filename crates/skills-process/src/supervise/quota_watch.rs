@@ -41,10 +41,10 @@ impl QuotaWatch {
         }
     }
 
-    /// Waits until a quota is exceeded; forever without quotas. Cancel safe. Must be polled inside a
+    /// Waits until a quota is exceeded or a disk almost full; forever if nothing is measured. Cancel safe. Must be polled inside a
     /// Tokio runtime with time enabled.
     pub async fn wait_exceeded(&self) -> QuotaExceeded {
-        if self.monitor.quotas().next().is_none() {
+        if self.monitor.is_empty() {
             return pending().await;
         }
         let mut last = None;
@@ -77,8 +77,8 @@ impl QuotaWatch {
             .unwrap_or_else(|_| Err(self.unreadable()))
     }
 
-    /// Measures once after all processes have ended, which hold no deleted files any more. Returns
-    /// the first quota that is exceeded.
+    /// Measures quotas once after all processes have ended, which hold no deleted files any more. Returns
+    /// the first quota that is exceeded. A disk that is almost full stops no program any more.
     pub async fn final_check(&self) -> Option<QuotaExceeded> {
         self.monitor.quotas().next()?;
         let monitor = Arc::clone(&self.monitor);
@@ -95,9 +95,9 @@ impl QuotaWatch {
         }
     }
 
-    /// Returns how many bytes are left of the quota that is closest to its limit.
+    /// Returns how many bytes are left of the quota or disk that is closest to its limit.
     fn measure(&self) -> Result<u64, QuotaExceeded> {
-        let mut least = u64::MAX;
+        let mut least = self.monitor.left_of_disks()?;
         for (quota, bytes) in self.monitor.measure()? {
             let rest = self.rest(quota, bytes);
             least = least.min(rest.map_err(|part| QuotaExceeded {

@@ -79,6 +79,7 @@ impl Skill {
             .map(|rule| Rule::parse(Effect::Allow, RuleSource::User, rule).unwrap());
         match Policy::default()
             .with_mode(ApprovalMode::Trusted)
+            .with_ceiling(self.limits.clone())
             .with_rules(rules)
             .authorize(&request)
         {

@@ -11,6 +11,7 @@
 mod command;
 mod conformance;
 mod control_groups;
+mod disk;
 mod escape;
 mod fake_network;
 mod grace;

@@ -15,6 +15,8 @@ use tempfile::TempDir;
 pub(crate) struct Skill {
     directory: TempDir,
     pub(crate) limits: ResourceLimits,
+    /// What the policy allows at most.
+    pub(crate) ceiling: ResourceLimits,
     tools: Vec<&'static str>,
     rules: Vec<String>,
     pub(crate) isolation: IsolationMode,
@@ -40,6 +42,7 @@ impl Skill {
         Self {
             directory,
             limits,
+            ceiling: ResourceLimits::default_ceiling(),
             tools: Vec::new(),
             rules: Vec::new(),
             isolation,
@@ -87,6 +90,7 @@ impl Skill {
             });
         match Policy::default()
             .with_mode(ApprovalMode::Trusted)
+            .with_ceiling(self.ceiling.clone())
             .with_rules(self.rules.iter().map(|permission| {
                 Rule::parse(Effect::Allow, RuleSource::User, permission).unwrap()
             }))

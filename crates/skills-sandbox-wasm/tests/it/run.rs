@@ -44,7 +44,9 @@ impl Skill {
             .workspace(self.path("workspace"))
             .limits(self.limits.clone())
             .allowed_tool(self.tool, None);
-        let rules = Policy::default().with_mode(ApprovalMode::Trusted);
+        let rules = Policy::default()
+            .with_mode(ApprovalMode::Trusted)
+            .with_ceiling(self.limits.clone());
         let Authorization::Granted(grants) = rules.authorize(&request) else {
             panic!("granted")
         };

@@ -60,7 +60,7 @@ impl Run {
             } => output.status(&format!("error: `{name}` was interrupted")),
             ExecutionStatus::Failed { termination } => {
                 output.status(&format!("error: `{name}` failed: {termination}"));
-                if matches!(termination, Termination::DiskLimit(_)) {
+                if termination.exceeded_quota() {
                     output.status("help: `--scratch` raises the quota, as far as `scratch-mib` in the policy allows");
                 }
             }

@@ -198,7 +198,7 @@ async fn symlinked(observations: &mut Observations) {
 
 async fn artifacts(observations: &mut Observations) {
     let mut skill = create_scene(observations.mode).tool("Write");
-    skill.limits.file_bytes = 1 << 20;
+    skill.ceiling.file_bytes = 1 << 20;
     let before = metadata_of_tree(&skill.path("outside"));
     let script = format!(
         "import os\n{}for place in [workspace, os.environ['HOME']]:\n    os.symlink(outside, place + '/link')\n    os.mkfifo(place + '/pipe')\n    \
