@@ -172,7 +172,8 @@ impl RunPlan {
             fixed.push(("NODE_PATH".to_owned(), NODE_MODULES_PATH.to_owned()));
         }
         fixed.extend(self.endpoint.iter().flat_map(ProxyEndpoint::variables));
-        Environment::new(job, fixed)
+        // The engine grants one.
+        Environment::new(job, fixed).processors(1)
     }
 }
 

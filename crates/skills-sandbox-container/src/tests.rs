@@ -180,14 +180,6 @@ fn the_request_has_every_restriction() {
             "skill",
         ),
         (
-            "OMP_NUM_THREADS",
-            "4",
-        ),
-        (
-            "OPENBLAS_NUM_THREADS",
-            "4",
-        ),
-        (
             "PAGER",
             "cat",
         ),

@@ -151,6 +151,7 @@ fn restrict_and_execute(setup: &ChildSetup) -> Result<(), StepError> {
     install_streams(setup)?;
     begin_step(setup.fault, SetupStep::Limits)?;
     set_rlimits(setup)?;
+    use_processors(setup);
     drop_privileges(setup)?;
     begin_step(setup.fault, SetupStep::Landlock)?;
     setup.ruleset.as_ref().map_or(Ok(()), restrict_self)?;
@@ -361,6 +362,22 @@ fn install_streams(setup: &ChildSetup) -> Result<(), StepError> {
         SetupStep::Directory,
     )
     .map(drop)
+}
+
+/// Restricts the processors. Errors are ignored: some of them can have been removed from the host.
+fn use_processors(setup: &ChildSetup) {
+    if let Some(set) = &setup.processors {
+        let size = size_of::<libc::cpu_set_t>();
+        // SAFETY: reads the set, whose size is passed; process 0 is the calling one.
+        let _ = unsafe {
+            system_call!(
+                libc::SYS_sched_setaffinity,
+                0,
+                size,
+                std::ptr::from_ref(set)
+            )
+        };
+    }
 }
 
 fn set_rlimits(setup: &ChildSetup) -> Result<(), StepError> {

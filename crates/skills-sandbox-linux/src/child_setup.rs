@@ -27,6 +27,7 @@ use crate::local_sockets::LocalSockets;
 use crate::memory_use::MemoryUse;
 use crate::plan::Plan;
 use crate::private_terminal::PrivateTerminal;
+use crate::processors::Processors;
 use crate::rlimits::{MemoryCounting, Rlimits, rlimits};
 use crate::rootfs::{RootFs, nul_error};
 use crate::run_network::RunNetwork;
@@ -46,6 +47,8 @@ pub(crate) struct ChildSetup {
     pub(crate) exec_target: Option<ExecTarget>,
     pub(crate) directory: CString,
     pub(crate) limits: Rlimits,
+    /// The processors that it may use, if the host process may use more.
+    pub(crate) processors: Option<libc::cpu_set_t>,
     pub(crate) filter: Arc<[sock_filter]>,
     /// The same filter with notifications of the host process, where the kernel allows them.
     pub(crate) observed: Option<ObservedFilter>,
@@ -234,6 +237,7 @@ impl ChildSetup {
             },
             directory: c_string(plan.current_dir.as_os_str().as_bytes())?,
             limits: rlimits(plan, options.memory),
+            processors: Processors::of_run(&plan.limits).set,
             filter: filter(plan, &options, Observation::Disabled),
             observed: is_observed(plan).then(|| ObservedFilter {
                 filter: filter(plan, &options, Observation::Enabled),

@@ -94,6 +94,7 @@ mod plan;
 mod plan_properties;
 mod private_terminal;
 mod proc_entries;
+mod processors;
 mod program_status;
 mod report;
 mod resident_monitor;

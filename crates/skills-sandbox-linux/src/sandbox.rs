@@ -35,6 +35,7 @@ use crate::observer::{Observer, observed, refusals};
 use crate::path_rule::PlanContext;
 use crate::plan::Plan;
 use crate::private_terminal::with_size;
+use crate::processors::Processors;
 use crate::program_status::program_termination;
 use crate::report::{ReportInput, probe_report};
 use crate::resident_monitor::{ResidentMonitor, memory_refusal, memory_termination, run_monitored};
@@ -436,7 +437,8 @@ impl LinuxSandbox {
             mount_proc: assumed.mount_proc,
             own_network: assumed.own_network,
         };
-        let plan = Plan::new(job, &self.program_finder, &context)?;
+        let mut plan = Plan::new(job, &self.program_finder, &context)?;
+        plan.env = plan.env.processors(Processors::of_run(&plan.limits).count);
         if scratch.is_some() {
             scratch_links::create(&plan)?;
         }

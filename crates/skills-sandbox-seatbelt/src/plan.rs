@@ -107,6 +107,12 @@ impl Plan {
         &self.args
     }
 
+    /// Sets the number of processors that programs are told.
+    pub(crate) fn with_processors(mut self, count: usize) -> Self {
+        self.env = self.env.processors(count);
+        self
+    }
+
     /// Returns the complete environment of the program.
     #[must_use]
     pub fn env(&self) -> &[(String, String)] {

@@ -137,7 +137,8 @@ impl SeatbeltSandbox {
             keys: key_files.iter().map(|(path, _)| path.to_owned()).collect(),
         };
         let executables = resolve_executables(&job, &self.program_finder)?;
-        let plan = Plan::new(&job, &executables, &context)?;
+        let processors = std::thread::available_parallelism().map_or(1, usize::from);
+        let plan = Plan::new(&job, &executables, &context)?.with_processors(processors);
         let profile = plan.profile().to_string();
         file.write_all(profile.as_bytes()).map_err(failed)?;
         let scratch_quota = Quota::new(&context.scratch, plan.limits().scratch_bytes);

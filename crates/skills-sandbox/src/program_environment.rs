@@ -23,14 +23,11 @@ pub struct Environment {
 /// Default variables that prevent programs from prompting, paging or buffering their output.
 ///
 /// A job can set others: they are defaults, not restrictions.
-const DEFAULTS: [(&str, &str); 13] = [
+const DEFAULTS: [(&str, &str); 11] = [
     ("DEBIAN_FRONTEND", "noninteractive"),
     ("GIT_PAGER", "cat"),
     ("GIT_TERMINAL_PROMPT", "0"),
     ("LOGNAME", "skill"),
-    // Libraries start a thread for each processor, and each takes memory of the limit.
-    ("OMP_NUM_THREADS", "4"),
-    ("OPENBLAS_NUM_THREADS", "4"),
     ("PAGER", "cat"),
     ("PIP_DISABLE_PIP_VERSION_CHECK", "1"),
     ("PIP_NO_INPUT", "1"),
@@ -41,6 +38,9 @@ const DEFAULTS: [(&str, &str); 13] = [
     ("USER", "skill"),
 ];
 
+/// Variables with the number of processors: `nproc` and libraries read them.
+const OF_PROCESSORS: [&str; 2] = ["OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"];
+
 /// Variables that every backend sets to values of its own.
 const FIXED: [&str; 4] = ["HOME", "LANG", "PATH", "TMPDIR"];
 
@@ -48,7 +48,9 @@ impl Environment {
     /// Returns true if every run has this variable, whatever its job sets.
     #[must_use]
     pub fn always_sets(name: &str) -> bool {
-        FIXED.contains(&name) || DEFAULTS.iter().any(|(default, _)| *default == name)
+        FIXED.contains(&name)
+            || OF_PROCESSORS.contains(&name)
+            || DEFAULTS.iter().any(|(default, _)| *default == name)
     }
 
     /// Merges the job's variables with the backend's; the backend wins, so no job can set `PATH` or
@@ -89,6 +91,17 @@ impl Environment {
             variables,
             secrets: job.grants().variables().clone(),
         }
+    }
+
+    /// Adds the number of processors that the run may use, unless the job sets it.
+    #[must_use]
+    pub fn processors(mut self, count: usize) -> Self {
+        for name in OF_PROCESSORS {
+            if !self.variables.iter().any(|(known, _)| known == name) {
+                self.variables.push((name.to_owned(), count.to_string()));
+            }
+        }
+        self
     }
 
     /// Returns names and values, in order.

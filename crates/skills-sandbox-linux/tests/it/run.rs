@@ -43,6 +43,11 @@ async fn the_environment_is_exactly_the_documented_one() {
             .env("HOME", "/evil");
         let text = skill.run(job).await.stdout.text();
         let scratch = skill.path("scratch").display().to_string();
+        let processors = std::thread::available_parallelism().unwrap().to_string();
+        let text = text.replace(
+            &format!("_NUM_THREADS={processors}\n"),
+            "_NUM_THREADS=PROCESSORS\n",
+        );
         let lines = text.lines().map(|line| {
             line.split_once(&scratch)
                 .map_or(line.to_owned(), |(name, _)| format!("{name}SCRATCH"))
@@ -51,6 +56,27 @@ async fn the_environment_is_exactly_the_documented_one() {
             format!("environment_{mode:?}"),
             lines.collect::<Vec<_>>().join("\n")
         );
+    }
+}
+
+/// Runtimes and libraries start as many threads as there are processors.
+#[tokio::test]
+async fn a_run_sees_the_processors_that_it_may_use() {
+    let script = "import os\nprint(len(os.sched_getaffinity(0)), os.environ['OMP_NUM_THREADS'], os.environ['OPENBLAS_NUM_THREADS'])";
+    let available = std::thread::available_parallelism().unwrap().get();
+    for mode in supported_modes() {
+        for (processes, granted) in [(1_024, available.min(512)), (2, 1)] {
+            let mut skill = Skill::new(mode);
+            skill.limits.processes = processes;
+            let output = skill.python(script).await;
+            let expected = format!("{granted} {granted} {granted}\n");
+            assert_eq!(
+                output.stdout.text(),
+                expected,
+                "{mode:?} {}",
+                output.stderr.text()
+            );
+        }
     }
 }
 

@@ -84,6 +84,9 @@ async fn the_environment_holds_only_what_is_documented() {
             .any(|start| line.starts_with(start))
     };
     let environment = environment.replace(&fixture.path("").display().to_string(), "[top]/");
+    let processors = std::thread::available_parallelism().unwrap();
+    let value = format!("_NUM_THREADS={processors}\n");
+    let environment = environment.replace(&value, "_NUM_THREADS=PROCESSORS\n");
     let lines = environment
         .lines()
         .filter(|line| !is_shells(line))
