@@ -207,6 +207,14 @@ fn the_request_has_every_restriction() {
             "USER",
             "skill",
         ),
+        (
+            "OMP_NUM_THREADS",
+            "1",
+        ),
+        (
+            "OPENBLAS_NUM_THREADS",
+            "1",
+        ),
     ]
     "#);
 }

@@ -132,7 +132,11 @@ impl MemoryOfRun {
             return false;
         }
         // On another thread and not for long: a process can keep the kernel from reading its mappings.
-        let exact = run_blocking(move || self.exact());
+        // Twice, since processes that end while others are read make the parts of those larger.
+        let exact = run_blocking(move || match self.exact() {
+            bytes if bytes > limit_bytes => self.exact(),
+            bytes => bytes,
+        });
         match timeout(EXACT_TIMEOUT, exact).await {
             Ok(Ok(bytes)) => bytes > limit_bytes,
             _ => true,
@@ -146,7 +150,7 @@ impl MemoryOfRun {
 
     /// Returns the sum, which counts pages several times that forked processes share.
     fn upper_bound(&self) -> u64 {
-        self.sum(|_, memory| memory)
+        self.sum(|_, memory| Some(memory))
     }
 
     /// Returns what the processes use together. The memory of a process that cannot be inspected
@@ -154,13 +158,14 @@ impl MemoryOfRun {
     fn exact(&self) -> u64 {
         // If they cannot be counted, those count that were known.
         self.mappings.count();
-        self.sum(|process, memory| process.proportional_memory().unwrap_or(memory))
+        self.sum(|process, _| process.proportional_memory().or_else(|| process.memory()))
     }
 
-    fn sum(&self, exact: impl Fn(RunProcess, MemoryOfProcess) -> MemoryOfProcess) -> u64 {
+    fn sum(&self, used: impl Fn(RunProcess, MemoryOfProcess) -> Option<MemoryOfProcess>) -> u64 {
         let (mut private, mut shared) = (0, 0);
-        for (process, memory) in &self.processes {
-            let memory = exact(*process, *memory);
+        let processes = self.processes.iter();
+        // A process that has exited since it was found uses none.
+        for memory in processes.filter_map(|(process, memory)| used(*process, *memory)) {
             private += memory.private;
             shared += memory.shared;
         }
