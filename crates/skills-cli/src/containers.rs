@@ -76,7 +76,7 @@ mod engine {
             .map_err(|error| CommandError::input(format!("{error}")))?;
         let socket = settings.socket.clone();
         let socket = socket.unwrap_or_else(|| find_socket(environment));
-        let sandbox = ContainerSandbox::new(socket, image, environment.temp_dir())
+        let sandbox = ContainerSandbox::new(socket, image, &environment.temp_dir().path)
             .keep_warm(Duration::from_secs(settings.keep_seconds));
         let sandbox = settings
             .runtime

@@ -42,6 +42,8 @@ pub(crate) struct Context {
     settings_secrets: OnceCell<Secrets>,
     /// Whether missing roots were reported.
     warned_of_roots: Cell<bool>,
+    /// Whether a directory for temporary files was reported.
+    warned_of_temp_dir: Cell<bool>,
 }
 
 impl Context {
@@ -59,6 +61,7 @@ impl Context {
             settings: OnceCell::new(),
             settings_secrets: OnceCell::new(),
             warned_of_roots: Cell::new(false),
+            warned_of_temp_dir: Cell::new(false),
         }
     }
 
@@ -219,7 +222,7 @@ impl Context {
 
     /// Configures what does not depend on skills.
     fn host_builder(&self, interpreters: &[InterpreterArg]) -> anyhow::Result<Builder> {
-        let builder = SkillRuntime::builder().scratch_directory(self.environment.temp_dir());
+        let builder = SkillRuntime::builder().scratch_directory(&self.environment.temp_dir().path);
         // For all commands and not only for those that run: previews and `doctor` must find the
         // same interpreters as a run.
         let settings = self.settings()?;
@@ -289,6 +292,18 @@ impl Context {
             }
         }
         Ok(())
+    }
+
+    /// Says, once, where temporary files are if not where the user or the system says.
+    pub(crate) fn warn_of_temp_dir(&self) {
+        let temp_dir = self.environment.temp_dir();
+        if let Some(problem) = &temp_dir.problem
+            && !self.warned_of_temp_dir.replace(true)
+        {
+            let used = temp_dir.path.display();
+            self.output
+                .status(&format!("note: temporary files are in `{used}`: {problem}"));
+        }
     }
 
     /// Returns the roots in search order, without a scan.

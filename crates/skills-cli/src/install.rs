@@ -46,8 +46,8 @@ pub(crate) fn fetcher(arguments: &FetchArgs, context: &Context) -> anyhow::Resul
     let paths = PolicyPaths::new(&context.environment);
     let policy = policy_files::load(&paths, context.project_trust()?)?;
     let policy = policy.rules.install();
-    let mut git =
-        GitOptions::new(find_git(&context.environment)).temp_dir(context.environment.temp_dir());
+    let mut git = GitOptions::new(find_git(&context.environment))
+        .temp_dir(&context.environment.temp_dir().path);
     let private = context.settings()?.private_sources.iter();
     let private = private.filter_map(|host| host.parse::<PrivateHost>().ok());
     let mut web = web_options(&context.environment).private_hosts(private);
@@ -148,7 +148,7 @@ pub(crate) fn open_store(directory: &Path, context: &Context) -> anyhow::Result<
 /// Opens a directory of installed skills to show what would change. It need not exist.
 pub(crate) fn open_read_only(directory: &Path, context: &Context) -> anyhow::Result<Store> {
     let known = SourceMemory::new(context).read()?;
-    let store = Store::open_read_only(directory, context.environment.temp_dir());
+    let store = Store::open_read_only(directory, &context.environment.temp_dir().path);
     Ok(store.map_err(failed)?.known_sources(known))
 }
 

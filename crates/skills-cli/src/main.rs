@@ -47,6 +47,7 @@ mod skill_path;
 mod spinner;
 mod state;
 mod suggested_command;
+mod temp_dir;
 mod terminal;
 mod tool_host;
 mod usage_report;

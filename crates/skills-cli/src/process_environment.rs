@@ -15,6 +15,8 @@ use anyhow::Context;
 use skills_runtime::discovery::project_directories;
 use skills_runtime::memory_scratch_parent;
 
+use crate::temp_dir::TempDir;
+
 /// Entries that mark a directory as the root of a project.
 const PROJECT_MARKERS: [&str; 1] = [".git"];
 
@@ -24,7 +26,7 @@ pub(crate) struct Environment {
     variables: Vec<(OsString, OsString)>,
     home: Option<PathBuf>,
     current_dir: Option<PathBuf>,
-    temp_dir: PathBuf,
+    temp_dir: OnceLock<TempDir>,
     project_dirs: OnceLock<Vec<PathBuf>>,
     project_root: OnceLock<Option<PathBuf>>,
 }
@@ -37,7 +39,7 @@ impl Environment {
             // A relative path would depend on the working directory, so it is ignored.
             home: env::home_dir().filter(|home| home.is_absolute()),
             current_dir: env::current_dir().ok(),
-            temp_dir: env::temp_dir(),
+            temp_dir: OnceLock::new(),
             project_dirs: OnceLock::new(),
             project_root: OnceLock::new(),
         }
@@ -73,9 +75,16 @@ impl Environment {
         directory.context("cannot find the working directory")
     }
 
-    /// Returns the parent directory of scratch directories.
-    pub(crate) fn temp_dir(&self) -> &Path {
-        &self.temp_dir
+    /// Returns the parent directory of scratch directories, which is selected once.
+    pub(crate) fn temp_dir(&self) -> &TempDir {
+        self.temp_dir
+            .get_or_init(|| TempDir::select(env::temp_dir(), self.own_temp_dir()))
+    }
+
+    /// Returns a directory for temporary files where the system has none. It is not the cache
+    /// directory, which programs never see.
+    fn own_temp_dir(&self) -> Option<PathBuf> {
+        Some(self.cache_dir()?.with_file_name("skills-temporary"))
     }
 
     /// Returns a directory in memory for private copies of skills, if the system has one and the

@@ -184,10 +184,13 @@ impl ProgramArgs {
         more_rules: Vec<Rule>,
         context: &Context,
     ) -> anyhow::Result<Builder> {
+        let policy = self.policy(more_rules, context)?;
+        let builder = state::with_state(builder, &policy, context)?;
+        context.warn_of_temp_dir();
         let own = state::own_paths(&context.environment);
         let hidden = own.iter().filter(|own| own.access == OwnAccess::Hidden);
         let builder = builder
-            .policy(self.policy(more_rules, context)?)
+            .policy(policy)
             // A grant for the home directory would otherwise include the token of the server and
             // the approvals. Write access to them is equivalent to unrestricted access.
             .hide(hidden.map(|own| &own.path))
@@ -199,12 +202,11 @@ impl ProgramArgs {
             .sandbox
             .iter()
             .fold(builder, |builder, choice| builder.sandbox(*choice));
-        let builder = if self.ignore_requirements {
-            builder.on_missing_requirements(OnMissing::Warn)
+        if self.ignore_requirements {
+            Ok(builder.on_missing_requirements(OnMissing::Warn))
         } else {
-            with_packages(builder, context)?
-        };
-        state::with_state(builder, &context.environment)
+            with_packages(builder, context)
+        }
     }
 
     /// Converts the arguments to the options of a run.

@@ -1,13 +1,16 @@
 //! Files and directories of the command: state, caches and policy files.
 
+use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use skills_runtime::audit::AuditLog;
+use skills_runtime::audit::{AuditError, AuditErrorKind, AuditLog, AuditSink as _};
 use skills_runtime::ledger::Ledger;
-use skills_runtime::{Builder, FileApprovalStore};
-use skills_store::{create_private_dir, trusted_file};
+use skills_runtime::{Builder, FileApprovalStore, Policy};
+use skills_store::create_private_dir;
+use skills_store::trusted_file::{self, TrustError, TrustErrorKind};
 
+use crate::context::Context;
 use crate::process_environment::Environment;
 
 /// Configuration directory of the administrator.
@@ -173,30 +176,119 @@ fn symlinks_in(directory: &Path) -> Vec<PathBuf> {
         .collect()
 }
 
-/// Adds the approval store and the audit log to a runtime.
+/// Adds the approval store and the audit log to a runtime. Where the state directory cannot be created
+/// or written, a note says that nothing is kept, and programs run without: as in a container without a
+/// home directory, or with one that is read-only.
 ///
 /// # Errors
-/// Fails without a state directory, or if other users can change it; then nothing runs.
-pub(crate) fn with_state(builder: Builder, environment: &Environment) -> anyhow::Result<Builder> {
-    // No fallback to the temporary directory or to no log at all: both would lose what was approved
-    // or run.
+/// Fails if other users can change the directory, or if the log is damaged or full, since records that
+/// are lost that way would go unnoticed. A policy that [requires a record](Policy::requires_record)
+/// lets nothing run without one.
+pub(crate) fn with_state(
+    builder: Builder,
+    policy: &Policy,
+    context: &Context,
+) -> anyhow::Result<Builder> {
+    let environment = &context.environment;
+    let opened = open_state(environment);
+    let (approvals, log) = match opened {
+        Ok(State { approvals, log }) => (Some(approvals), log),
+        Err(problem) => (None, Err(problem)),
+    };
+    let builder = match approvals {
+        Some(approvals) => builder.approval_store(Arc::new(approvals)),
+        None => builder,
+    };
+    match log {
+        Ok(log) => Ok(builder.audit(Arc::new(log))),
+        Err(StateError::Failed(error)) => Err(error),
+        Err(StateError::Unwritable(error)) if policy.requires_record() => {
+            Err(error.context("cannot run programs: a policy requires an audit record"))
+        }
+        Err(StateError::Unwritable(error)) => {
+            context.output.status(&format!(
+                "note: no audit record is written, and no answer is kept: {error:#}"
+            ));
+            Ok(builder)
+        }
+    }
+}
+
+/// The files of the state directory that runs use.
+struct State {
+    approvals: FileApprovalStore,
+    log: Result<AuditLog, StateError>,
+}
+
+/// Why state cannot be kept.
+enum StateError {
+    /// There is no place for it, or this user may not write it.
+    Unwritable(anyhow::Error),
+    /// Anything else, such as a directory that other users can change.
+    Failed(anyhow::Error),
+}
+
+fn open_state(environment: &Environment) -> Result<State, StateError> {
     let (Some(directory), Some(log), Some(approvals)) = (
         environment.state_dir(),
         audit_log_path(environment),
         open_approvals(environment),
     ) else {
-        anyhow::bail!(
-            "cannot open the audit log and the approval store: no home directory; set `XDG_STATE_HOME`"
-        );
+        let error = "there is no home directory; set `XDG_STATE_HOME`";
+        return Err(StateError::Unwritable(anyhow::anyhow!(error)));
     };
     let shown = directory.display();
-    // Before the log is opened: without a record nothing may run.
     create_private_dir(&directory).map_err(|error| {
-        anyhow::anyhow!("cannot create `{shown}`: {error}; set `XDG_STATE_HOME`")
+        let message = format!("cannot create `{shown}`: {error}; set `XDG_STATE_HOME`");
+        let is_unwritable = is_unwritable(&error) || error.kind() == ErrorKind::AlreadyExists;
+        StateError::new(anyhow::anyhow!(message), is_unwritable)
     })?;
     // Another user could write an approval there, or replace the log.
-    trusted_file::check_directory(&directory)?;
-    Ok(builder
-        .approval_store(Arc::new(approvals))
-        .audit(Arc::new(AuditLog::open(log)?)))
+    trusted_file::check_directory(&directory).map_err(|error| StateError::Failed(error.into()))?;
+    Ok(State {
+        approvals,
+        log: open_log(log),
+    })
+}
+
+fn open_log(path: PathBuf) -> Result<AuditLog, StateError> {
+    let failed = |error: AuditError| {
+        let is_unwritable = std::error::Error::source(&error)
+            .and_then(|source| source.downcast_ref::<io::Error>())
+            .is_some_and(is_unwritable);
+        StateError::new(error.into(), is_unwritable)
+    };
+    let log = AuditLog::open(path).map_err(failed)?;
+    match log.check_writable() {
+        // Each run waits again.
+        Err(error) if error.kind() != AuditErrorKind::Locked => Err(failed(error)),
+        _ => Ok(log),
+    }
+}
+
+impl StateError {
+    fn new(error: anyhow::Error, is_unwritable: bool) -> Self {
+        if is_unwritable {
+            Self::Unwritable(error)
+        } else {
+            Self::Failed(error)
+        }
+    }
+}
+
+/// Returns true if this user may not write, or there is no such directory. A disk that is full is
+/// another case: a program could fill it, so that its end is not recorded.
+fn is_unwritable(error: &io::Error) -> bool {
+    let cause = error.get_ref().and_then(|cause| cause.downcast_ref());
+    let is_of_system = cause.is_none_or(|cause: &TrustError| {
+        matches!(cause.kind(), TrustErrorKind::Io | TrustErrorKind::NotFound)
+    });
+    is_of_system
+        && matches!(
+            error.kind(),
+            ErrorKind::NotFound
+                | ErrorKind::NotADirectory
+                | ErrorKind::PermissionDenied
+                | ErrorKind::ReadOnlyFilesystem
+        )
 }

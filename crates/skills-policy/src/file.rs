@@ -38,6 +38,7 @@ pub struct PolicyFile {
     new_content: Option<NewContentPolicy>,
     rules: Vec<Rule>,
     pub(crate) refuse_missing_requirements: bool,
+    pub(crate) require_record: bool,
     limits: ResourceLimits,
     /// The values that the file sets, and 0 for the others.
     pub(crate) set_limits: ResourceLimits,
@@ -55,6 +56,7 @@ struct PolicyFields {
     ask: Vec<Spanned<String>>,
     deny: Vec<Spanned<String>>,
     refuse_missing_requirements: bool,
+    require_record: bool,
     sources: Option<Vec<String>>,
     require_signature: bool,
     signature_keys: Option<Vec<String>>,
@@ -169,6 +171,7 @@ impl PolicyFile {
             new_content: fields.new_content,
             rules,
             refuse_missing_requirements: fields.refuse_missing_requirements,
+            require_record: fields.require_record,
             limits: fields.limits.over(ResourceLimits::default_ceiling()),
             set_limits: fields.limits.over(ResourceLimits::all(0)),
             install,

@@ -50,6 +50,7 @@ pub struct Policy {
     pub(crate) new_content: NewContentPolicy,
     pub(crate) is_project_trusted: bool,
     pub(crate) refuses_missing_requirements: bool,
+    pub(crate) requires_record: bool,
     pub(crate) ceiling: ResourceLimits,
     /// What the user set for all runs, and 0 for other limits.
     user_limits: ResourceLimits,
@@ -66,6 +67,7 @@ impl Default for Policy {
             new_content: NewContentPolicy::default(),
             is_project_trusted: false,
             refuses_missing_requirements: false,
+            requires_record: false,
             ceiling: ResourceLimits::default_ceiling(),
             user_limits: ResourceLimits::all(0),
             install: InstallPolicy::default(),
@@ -104,6 +106,7 @@ impl Policy {
             .iter()
             .fold(policy, |mut policy, file| {
                 policy.refuses_missing_requirements |= file.refuse_missing_requirements;
+                policy.requires_record |= file.require_record;
                 policy.install = policy.install.combine(&file.install);
                 policy.sandboxes.extend(file.sandboxes.iter().cloned());
                 policy
@@ -153,6 +156,13 @@ impl Policy {
     #[must_use]
     pub fn refuses_missing_requirements(&self) -> bool {
         self.refuses_missing_requirements
+    }
+
+    /// Returns true if a file requires an audit record of each run, so that nothing runs where none
+    /// can be written. Default: false; the host application decides.
+    #[must_use]
+    pub fn requires_record(&self) -> bool {
+        self.requires_record
     }
 
     /// Sets the policy for new content. Default: [`NewContentPolicy::AskIfPrivileged`].

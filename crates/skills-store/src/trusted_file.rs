@@ -200,6 +200,35 @@ pub fn check_directory(path: &Path) -> Result<(), TrustError> {
     }
 }
 
+/// Checks that this user can create temporary directories in a directory, and that no other user can
+/// exchange them, or the directory itself. Unlike for [`check_directory`], it may be writable by
+/// others if it has the sticky bit, as `/tmp` has.
+///
+/// # Errors
+/// Fails if it does not exist, is not a directory, is not writable, or is not trusted.
+pub fn check_temporary_parent(path: &Path) -> Result<(), TrustError> {
+    // As a directory that leads to files. Its own symlinks are resolved and checked.
+    #[cfg(unix)]
+    let resolved = resolve::resolve(path, resolve::End::File)?;
+    #[cfg(not(unix))]
+    let resolved = path.to_owned();
+    let found = resolved
+        .metadata()
+        .map_err(|error| TrustError::io(path, &resolved, error))?;
+    if !found.is_dir() {
+        let error = io::ErrorKind::NotADirectory.into();
+        return Err(TrustError::io(path, &resolved, error));
+    }
+    // Also reports a file system that is read-only, which root cannot write either.
+    #[cfg(unix)]
+    {
+        use nix::unistd::{AccessFlags, access};
+        access(&resolved, AccessFlags::W_OK | AccessFlags::X_OK)
+            .map_err(|error| TrustError::io(path, &resolved, error.into()))?;
+    }
+    Ok(())
+}
+
 #[expect(
     clippy::disallowed_methods,
     reason = "the files belong to the host application, not to a skill"

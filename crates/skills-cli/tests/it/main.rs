@@ -26,6 +26,8 @@ mod fixture;
 mod frozen;
 mod help;
 mod hooks;
+#[cfg(unix)]
+mod host_directories;
 mod inspect;
 mod install;
 #[cfg(all(unix, feature = "install"))]

@@ -372,16 +372,19 @@ fn every_run_is_recorded_and_edits_are_detected() {
 }
 
 #[test]
-fn nothing_runs_without_a_state_directory() {
+fn nothing_runs_without_a_state_directory_if_a_policy_requires_a_record() {
     let fixture = Fixture::new("", "echo hi\n");
     fs::remove_dir(fixture.path("state")).unwrap();
     fs::write(fixture.path("state"), "a file").unwrap();
-    let done = fixture.call(&["run", "one"]);
-    assert_eq!(done.code, 125, "{}", done.page());
+    fixture.configure("policy.toml", "require-record = true\n");
+    let output = fixture.command(&["run", "one"]).output().unwrap();
+    let stderr = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(125), "{stderr}");
     assert!(
-        done.stderr.contains("set `XDG_STATE_HOME`") && done.stdout.is_empty(),
-        "{}",
-        done.page()
+        stderr.contains("a policy requires an audit record")
+            && stderr.contains("set `XDG_STATE_HOME`")
+            && output.stdout.is_empty(),
+        "{stderr}"
     );
 }
 

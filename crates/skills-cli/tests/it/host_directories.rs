@@ -1,0 +1,126 @@
+//! Runs on hosts without a home directory, a state directory or a directory for temporary files.
+
+use std::fs;
+use std::os::unix::fs::symlink;
+use std::path::Path;
+use std::process::Command;
+
+use skills_test_support::{SkillTree, skip_without_sandbox};
+
+use crate::skills::command;
+
+/// A path at which nobody can create anything, the administrator included.
+const UNWRITABLE: &str = "/proc/none";
+
+struct Host(SkillTree);
+
+impl Host {
+    fn new() -> Self {
+        let tree = SkillTree::new("skills/");
+        tree.skill("one", "").script("one", "main.sh", "echo ran\n");
+        fs::create_dir_all(tree.path("home")).unwrap();
+        fs::create_dir_all(tree.path("scratch")).unwrap();
+        Self(tree)
+    }
+
+    fn command(&self, arguments: &[&str]) -> Command {
+        let root = self.0.path("skills").display().to_string();
+        let arguments = [arguments, &["--root", &root]].concat();
+        let mut command = command(&arguments, &self.0.path("scratch"));
+        for name in ["XDG_STATE_HOME", "XDG_CACHE_HOME"] {
+            command.env_remove(name);
+        }
+        command.env("HOME", self.0.path("home"));
+        command
+    }
+
+    /// Runs the skill, and returns what the command says on standard error.
+    #[track_caller]
+    fn run(&self, variables: &[(&str, &Path)]) -> String {
+        let mut command = self.command(&["run", "one"]);
+        let output = command.envs(variables.iter().copied()).output().unwrap();
+        let stderr = String::from_utf8(output.stderr).unwrap();
+        assert_eq!(output.status.code(), Some(0), "{stderr}");
+        assert_eq!(output.stdout, b"ran\n", "{stderr}");
+        stderr
+    }
+}
+
+#[test]
+fn a_run_needs_no_home_and_no_state_directory_that_it_can_write() {
+    if skip_without_sandbox() {
+        return;
+    }
+    let host = Host::new();
+    assert_eq!(host.run(&[]), "");
+    fs::write(host.0.path("file"), "").unwrap();
+    symlink(host.0.path("missing/directory"), host.0.path("dangling")).unwrap();
+    let places = [
+        Path::new(UNWRITABLE).to_owned(),
+        host.0.path("file"),
+        host.0.path("dangling"),
+    ];
+    for variable in ["HOME", "XDG_STATE_HOME"] {
+        for place in &places {
+            let stderr = host.run(&[(variable, place)]);
+            let mut lines = stderr.lines();
+            let note = lines.next().unwrap_or_default();
+            assert!(
+                note.starts_with(
+                    "note: no audit record is written, and no answer is kept: cannot create `"
+                ) && note.ends_with("; set `XDG_STATE_HOME`"),
+                "{variable}: {stderr}"
+            );
+            assert_eq!(lines.next(), None, "{variable}: {stderr}");
+        }
+    }
+    // A symlink of the user is not missing.
+    fs::create_dir(host.0.path("real")).unwrap();
+    symlink(host.0.path("real"), host.0.path("link")).unwrap();
+    assert_eq!(host.run(&[("XDG_STATE_HOME", &host.0.path("link"))]), "");
+    assert!(host.0.path("real/skills/audit.jsonl").exists());
+}
+
+/// The home directory of the user who calls `sudo`, and one of a group.
+#[test]
+fn a_state_directory_that_another_user_can_change_still_stops_a_run() {
+    use std::os::unix::fs::PermissionsExt;
+    let host = Host::new();
+    let state = host.0.path("home/.local/state/skills");
+    fs::create_dir_all(&state).unwrap();
+    fs::set_permissions(&state, fs::Permissions::from_mode(0o777)).unwrap();
+    let assert_refused = || {
+        let output = host.command(&["run", "one"]).output().unwrap();
+        let stderr = String::from_utf8(output.stderr).unwrap();
+        assert_eq!(output.status.code(), Some(125), "{stderr}");
+        assert!(stderr.contains("cannot use"), "{stderr}");
+    };
+    assert_refused();
+    fs::set_permissions(&state, fs::Permissions::from_mode(0o700)).unwrap();
+    if nix::unistd::geteuid().is_root() {
+        let home = host.0.path("home");
+        std::os::unix::fs::chown(home, Some(54_321), Some(54_321)).unwrap();
+        assert_refused();
+    }
+}
+
+#[test]
+fn temporary_files_are_elsewhere_if_their_directory_cannot_be_used() {
+    use std::os::unix::fs::PermissionsExt;
+    if skip_without_sandbox() {
+        return;
+    }
+    let host = Host::new();
+    let open = host.0.path("open");
+    fs::create_dir(&open).unwrap();
+    fs::set_permissions(&open, fs::Permissions::from_mode(0o777)).unwrap();
+    symlink(&open, host.0.path("link")).unwrap();
+    for directory in [open, host.0.path("link"), host.0.path("missing")] {
+        let stderr = host.run(&[("TMPDIR", &directory)]);
+        assert!(
+            stderr.starts_with("note: temporary files are in `/tmp`: cannot use `")
+                && stderr.lines().count() == 1,
+            "{stderr}"
+        );
+    }
+}
