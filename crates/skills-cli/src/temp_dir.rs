@@ -111,7 +111,10 @@ mod tests {
         symlink(host.path("private"), host.path("open/link")).unwrap();
         assert!(!is_used(host.path("open/link")));
         if nix::unistd::geteuid().is_root() {
-            assert!(is_used(host.directory("read-only", 0o500)), "root can write");
+            assert!(
+                is_used(host.directory("read-only", 0o500)),
+                "root can write"
+            );
             for mode in [0o700, 0o1777] {
                 let other = host.directory("other", mode);
                 std::os::unix::fs::chown(&other, Some(54_321), Some(54_321)).unwrap();

@@ -28,6 +28,19 @@ pub enum RejectReason {
     Refused,
     /// No address of the host responds, or its response is invalid.
     Unreachable,
+    /// The proxy of the user resolves names, and no rule names this host: only a pattern matches it.
+    UnnamedBehindProxy,
+    /// The proxy of the user resolves names, so a rule that denies addresses cannot be checked.
+    AddressRuleBehindProxy,
+    /// The proxy of the user cannot be reached, or its response is invalid.
+    ProxyUnreachable,
+    /// The proxy of the user requires credentials, or others.
+    ProxyAuthentication,
+    /// The proxy of the user refused the connection.
+    ProxyRefused {
+        /// The status of its response.
+        status: u16,
+    },
     /// The data in the tunnel, or the `Host` field, names a different host or none.
     HostMismatch,
     /// The data in a tunnel to port 443 is not TLS.
@@ -55,6 +68,19 @@ impl fmt::Display for RejectReason {
             Self::DnsFailure => f.write_str("host not found"),
             Self::Refused => f.write_str("connection refused"),
             Self::Unreachable => f.write_str("host did not respond"),
+            Self::UnnamedBehindProxy => f.write_str(
+                "only a pattern grants it, and behind the proxy of this machine a rule must name the host",
+            ),
+            Self::AddressRuleBehindProxy => f.write_str(
+                "a rule denies addresses, which cannot be checked behind the proxy of this machine",
+            ),
+            Self::ProxyUnreachable => f.write_str("the proxy of this machine did not respond"),
+            Self::ProxyAuthentication => {
+                f.write_str("the proxy of this machine requires other credentials")
+            }
+            Self::ProxyRefused { status } => {
+                write!(f, "the proxy of this machine refused it (status {status})")
+            }
             Self::HostMismatch => f.write_str("the connection names a different host, or none"),
             Self::NotTls => f.write_str("port 443 requires TLS"),
             Self::InvalidCertificate => f.write_str("host has no valid certificate"),

@@ -254,8 +254,8 @@ impl Connection {
         path: &str,
         destination: &Destination,
     ) -> Result<(), CloseReason> {
-        let forwarded = request.forwarded(&destination.host, destination.port, path)?;
-        let mut server = self.connector.connect(destination).await?;
+        let forwarded = request.forwarded(destination, path)?;
+        let mut server = self.connector.connect_for_request(destination).await?;
         // From here on the server responds.
         self.protocol = Protocol::Opaque;
         let unreachable_response =
@@ -313,6 +313,9 @@ impl Connection {
             CloseReason::Rejected(reason) => {
                 let status = match reason {
                     RejectReason::DnsFailure
+                    | RejectReason::ProxyAuthentication
+                    | RejectReason::ProxyRefused { .. }
+                    | RejectReason::ProxyUnreachable
                     | RejectReason::Refused
                     | RejectReason::Unreachable => "502 Bad Gateway",
                     _ => "403 Forbidden",

@@ -7,6 +7,8 @@ use std::pin::Pin;
 use tokio::net::{TcpStream, UdpSocket};
 use tokio::sync::Semaphore;
 
+use crate::upstream::UpstreamProxies;
+
 type BoxFuture<'a, T> = Pin<Box<dyn Future<Output = io::Result<T>> + Send + 'a>>;
 
 /// How many names are resolved concurrently in this process. The system resolver cannot be
@@ -25,6 +27,11 @@ pub trait Connector: Send + Sync {
     /// Connects to an address that the proxy has checked.
     fn connect(&self, address: SocketAddr) -> BoxFuture<'_, TcpStream>;
 
+    /// Returns the proxies of the user, by which hosts are reached. Default: none.
+    fn upstream(&self) -> Option<&UpstreamProxies> {
+        None
+    }
+
     /// Connects to an address that is granted itself, with a port. It may belong to this host.
     fn connect_granted(&self, address: SocketAddr) -> BoxFuture<'_, TcpStream> {
         Box::pin(TcpStream::connect(address))
@@ -32,9 +39,20 @@ pub trait Connector: Send + Sync {
 }
 
 /// Resolves and connects with the host's resolver and routes. Never connects to the host's own
-/// addresses, even if they are public, unless the address itself is granted.
-#[derive(Debug, Clone, Copy, Default)]
-pub struct SystemConnector;
+/// addresses, even if they are public, unless the address itself is granted. Default: without proxies
+/// of the user.
+#[derive(Debug, Clone, Default)]
+pub struct SystemConnector {
+    upstream: UpstreamProxies,
+}
+
+impl SystemConnector {
+    /// Reaches hosts through proxies of the user.
+    #[must_use]
+    pub fn through(upstream: UpstreamProxies) -> Self {
+        Self { upstream }
+    }
+}
 
 impl Connector for SystemConnector {
     fn resolve<'a>(&'a self, host: &'a str, port: u16) -> BoxFuture<'a, Vec<SocketAddr>> {
@@ -61,6 +79,19 @@ impl Connector for SystemConnector {
             TcpStream::connect(address).await
         })
     }
+
+    fn upstream(&self) -> Option<&UpstreamProxies> {
+        Some(&self.upstream)
+    }
+}
+
+/// Resolves a name as other programs of the user do, also in the search domain of the machine, and
+/// connects to the first address that responds.
+pub(crate) async fn connect_to_name(host: &str, port: u16) -> io::Result<TcpStream> {
+    let name = (host.trim_matches(['[', ']']).to_owned(), port);
+    let resolve = move || Ok(name.to_socket_addrs()?.collect::<Vec<_>>());
+    let addresses = run_blocking(&LOOKUP_PERMITS, resolve).await?;
+    TcpStream::connect(addresses.as_slice()).await
 }
 
 /// Runs blocking work once a permit is available. The permit is released when the work ends, not

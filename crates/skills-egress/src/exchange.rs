@@ -10,8 +10,9 @@ use crate::buffered::{BufferedStream, CHUNK_BYTES, ParseResult};
 use crate::close_reason::{CloseReason, ExceededLimit, RejectReason, malformed};
 use crate::http_head::{Fields, MAX_FIELDS, head_length};
 use crate::proxy_log::Direction;
-use crate::request::{ForwardedRequest, ResponseBody};
+use crate::request::{ForwardedRequest, ResponseBody, ResponseSender};
 use crate::tunnel::TrafficMeter;
+use crate::upstream_tunnel::PROXY_AUTHENTICATION_REQUIRED;
 
 /// Forwards a request and relays the response. Bytes that the client sends after the request are
 /// not forwarded.
@@ -28,6 +29,7 @@ pub(crate) async fn exchange(
         head,
         body,
         response_body: answer,
+        sender,
     } = onward;
     let BufferedStream { stream, buffer, .. } = client;
     let (from_client, mut to_client) = stream.split();
@@ -45,11 +47,16 @@ pub(crate) async fn exchange(
     });
     let mut download = pin!(async {
         let mut server = BufferedStream::new(from_server, traffic.limits.max_head_bytes);
-        let Some(body) = receive_head(&mut server, &mut to_client, answer, traffic).await? else {
-            to_client.write_all(no_answer).await?;
-            return Err(RejectReason::Unreachable.into());
-        };
-        receive_body(body, server, &mut to_client, traffic).await
+        let head = receive_head(&mut server, &mut to_client, answer, sender, traffic).await?;
+        match head {
+            ReceivedHead::Relayed(body) => {
+                receive_body(body, server, &mut to_client, traffic).await
+            }
+            ReceivedHead::Unusable(reason) => {
+                to_client.write_all(no_answer).await?;
+                Err(reason.into())
+            }
+        }
     });
     let mut is_sent = false;
     loop {
@@ -95,14 +102,22 @@ async fn send_body(
 /// Where a response ends: framed like a request body, or when the server closes.
 type ResponseFraming = Option<BodyFraming>;
 
-/// Relays the heads of a response and returns its framing; `None` if there is no response that can
-/// be relayed.
+/// What became of the head of a response.
+enum ReceivedHead {
+    Relayed(ResponseFraming),
+    /// There is no response that can be relayed.
+    Unusable(RejectReason),
+}
+
+/// Relays the heads of a response.
 async fn receive_head(
     server: &mut BufferedStream<impl AsyncRead + Unpin>,
     to: &mut (impl AsyncWrite + Unpin),
     answer: ResponseBody,
+    sender: ResponseSender,
     traffic: &TrafficMeter<'_>,
-) -> Result<Option<ResponseFraming>, CloseReason> {
+) -> Result<ReceivedHead, CloseReason> {
+    let unreachable = ReceivedHead::Unusable(RejectReason::Unreachable);
     loop {
         let head = match server.parse_head(ResponseHead::parse).await {
             Ok(head) => head,
@@ -110,12 +125,16 @@ async fn receive_head(
                 CloseReason::Disconnected
                 | CloseReason::Rejected(_)
                 | CloseReason::LimitExceeded(ExceededLimit::HeadBytes),
-            ) => return Ok(None),
+            ) => return Ok(unreachable),
             Err(stop) => return Err(stop),
         };
         // No protocol switch was requested.
         if head.status == 101 {
-            return Ok(None);
+            return Ok(unreachable);
+        }
+        // The user has the credentials, and the program must not be asked for them.
+        if sender == ResponseSender::Proxy && head.status == PROXY_AUTHENTICATION_REQUIRED {
+            return Ok(ReceivedHead::Unusable(RejectReason::ProxyAuthentication));
         }
         // Written from the parsed head, so that the client sees the same message as the proxy.
         let mut bytes = format!("{}\r\n", head.status_line).into_bytes();
@@ -132,7 +151,7 @@ async fn receive_head(
             // These responses have no body, whatever length they declare (RFC 9110).
             let is_empty = answer == ResponseBody::Omitted || matches!(head.status, 204 | 304);
             // Servers may send an unclear length; such a response ends when the server closes.
-            return Ok(Some(if is_empty {
+            return Ok(ReceivedHead::Relayed(if is_empty {
                 Some(BodyFraming::EMPTY)
             } else {
                 BodyFraming::from_fields(&head.fields).unwrap_or(None)
@@ -141,15 +160,15 @@ async fn receive_head(
     }
 }
 
-struct ResponseHead {
-    status: u16,
+pub(crate) struct ResponseHead {
+    pub(crate) status: u16,
     status_line: String,
     fields: Fields,
 }
 
 impl ResponseHead {
     /// Parses a head and returns its length too; `None` if it is incomplete.
-    fn parse(bytes: &[u8]) -> ParseResult<Self> {
+    pub(crate) fn parse(bytes: &[u8]) -> ParseResult<Self> {
         let mut headers = [httparse::EMPTY_HEADER; MAX_FIELDS];
         let mut response = httparse::Response::new(&mut headers);
         let parsed = response.parse(bytes);

@@ -5,6 +5,7 @@ use std::io;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::str::FromStr;
 use std::sync::Arc;
+use std::time::Duration;
 
 use skills_policy::{HostFilter, HostPattern};
 use tokio::net::TcpStream;
@@ -13,9 +14,11 @@ use tokio::time::timeout;
 use crate::address::{embedded_ipv4, is_private_network, is_public};
 use crate::close_reason::{CloseReason, ExceededLimit, RejectReason};
 use crate::connector::Connector;
-use crate::host::{HTTP_PORT, Host, LOCALHOST, TLS_PORT};
+use crate::host::{HTTP_PORT, Host, LOCALHOST, TLS_PORT, split_port};
 use crate::limits::EgressLimits;
 use crate::proxy_log::ProxyLog;
+use crate::upstream::UpstreamProxy;
+use crate::upstream_tunnel;
 
 /// The addresses of `localhost`.
 const LOOPBACKS: [IpAddr; 2] = [
@@ -24,6 +27,8 @@ const LOOPBACKS: [IpAddr; 2] = [
 ];
 /// How many addresses of a host are tried.
 const MAX_ADDRESSES: usize = 8;
+/// How long this machine may resolve a name that a proxy of the user resolves too.
+const LOOKUP_BEHIND_PROXY: Duration = Duration::from_secs(1);
 
 /// Connects one run to its granted hosts, within limits, and logs that. Clones share the
 /// log and the byte counts.
@@ -93,8 +98,15 @@ impl Service {
 pub struct Destination {
     pub(crate) host: Host,
     pub(crate) port: u16,
-    addresses: Vec<SocketAddr>,
-    machine: Machine,
+    route: Route,
+}
+
+/// How a destination is reached.
+#[derive(Debug)]
+enum Route {
+    Addresses(Vec<SocketAddr>, Machine),
+    /// A proxy of the user, which resolves the name again.
+    Proxy(Arc<UpstreamProxy>),
 }
 
 /// The machine that a destination may be.
@@ -122,6 +134,15 @@ impl Destination {
     #[must_use]
     pub fn host(&self) -> &Host {
         &self.host
+    }
+
+    /// Returns the proxy of the user by which the host is reached, if there is one.
+    #[must_use]
+    pub fn proxy(&self) -> Option<&UpstreamProxy> {
+        match &self.route {
+            Route::Proxy(proxy) => Some(proxy),
+            Route::Addresses(..) => None,
+        }
     }
 
     /// Returns what a connection has to carry.
@@ -165,6 +186,11 @@ impl HostConnector {
     /// with a port is reached there, also on private addresses; `localhost` and a loopback address
     /// only if the rule names one of them.
     ///
+    /// A host that is reached through a [proxy of the user](Connector::upstream) is resolved there. So
+    /// a rule must name it and not only match it by a pattern, of which others choose the names; no
+    /// rule may deny an address; and if this machine can resolve it, within a second, one of its
+    /// addresses must be allowed as above.
+    ///
     /// # Errors
     ///
     /// Returns why the host is not allowed (list, port, addresses), or that resolving took too
@@ -173,35 +199,75 @@ impl HostConnector {
         // The list is checked before the name is resolved: a lookup already sends the name to a
         // server.
         let service = self.find_service(&host, port)?;
+        let proxies = self.network.upstream();
+        if let Some(proxy) = proxies.and_then(|proxies| proxies.find(&host, port)) {
+            self.check_behind_proxy(&host, port, service.as_ref())
+                .await?;
+            let route = Route::Proxy(Arc::clone(proxy));
+            return Ok(Destination { host, port, route });
+        }
         let found = self.find_addresses(&host, port, service.as_ref()).await?;
+        let addresses = self.allowed_addresses(&host, port, service.as_ref(), found)?;
+        let machine = service.as_ref().map_or(Machine::Other, Service::machine);
+        let route = Route::Addresses(addresses, machine);
+        Ok(Destination { host, port, route })
+    }
+
+    /// Checks what can be known of a host that a proxy of the user resolves.
+    async fn check_behind_proxy(
+        &self,
+        host: &Host,
+        port: u16,
+        service: Option<&Service>,
+    ) -> Result<(), CloseReason> {
+        if host.address().is_none() {
+            if service.is_none() && !self.is_named(host) {
+                return Err(RejectReason::UnnamedBehindProxy.into());
+            }
+            if denies_addresses(&self.hosts) {
+                return Err(RejectReason::AddressRuleBehindProxy.into());
+            }
+        }
+        // Many machines behind a proxy resolve no names of the Internet, and some wait long for that.
+        let found = self.find_addresses(host, port, service);
+        match timeout(LOOKUP_BEHIND_PROXY, found).await {
+            Ok(Ok(found)) if !found.is_empty() => {
+                self.allowed_addresses(host, port, service, found).map(drop)
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// Returns the addresses that may be connected to.
+    fn allowed_addresses(
+        &self,
+        host: &Host,
+        port: u16,
+        service: Option<&Service>,
+        found: Vec<IpAddr>,
+    ) -> Result<Vec<SocketAddr>, CloseReason> {
         if found.is_empty() {
             return Err(RejectReason::DnsFailure.into());
         }
         let is_grantable =
-            service.is_none() && found.iter().any(|ip| self.is_grantable(&host, *ip, port));
+            service.is_none() && found.iter().any(|ip| self.is_grantable(host, *ip, port));
         // Private addresses are dropped, not rejected as a whole: some names have both kinds.
         let allowed = found
             .into_iter()
-            .filter(|ip| self.allows_address(*ip, port, service.as_ref()));
+            .filter(|ip| self.allows_address(*ip, port, service));
         let addresses: Vec<_> = allowed
             .map(|ip| SocketAddr::new(ip, port))
             // The owner of the name controls how many addresses it has.
             .take(MAX_ADDRESSES)
             .collect();
-        if addresses.is_empty() {
-            Err(if is_grantable {
-                RejectReason::PrivateNetwork { port }.into()
-            } else {
-                RejectReason::PrivateAddress.into()
-            })
-        } else {
-            Ok(Destination {
-                host,
-                port,
-                addresses,
-                machine: service.as_ref().map_or(Machine::Other, Service::machine),
-            })
+        if !addresses.is_empty() {
+            return Ok(addresses);
         }
+        Err(if is_grantable {
+            RejectReason::PrivateNetwork { port }.into()
+        } else {
+            RejectReason::PrivateAddress.into()
+        })
     }
 
     /// Returns the service of a rule with this port, if there is one.
@@ -244,9 +310,15 @@ impl HostConnector {
     /// Returns true if a rule for the name with this port would allow the address, and the user granted
     /// this name and not only a pattern of names, which others choose.
     fn is_grantable(&self, host: &Host, ip: IpAddr, port: u16) -> bool {
-        let is_named = HostPattern::from_str(host.as_str())
-            .is_ok_and(|named| self.hosts.allowed().contains(&named));
-        is_named && !host.is_private() && self.allows_address(ip, port, Some(&Service::Name))
+        self.is_named(host)
+            && !host.is_private()
+            && self.allows_address(ip, port, Some(&Service::Name))
+    }
+
+    /// Returns true if the list names the host without a port, and not only by a pattern.
+    fn is_named(&self, host: &Host) -> bool {
+        HostPattern::from_str(host.as_str())
+            .is_ok_and(|named| self.hosts.allowed().contains(&named))
     }
 
     fn allows_address(&self, ip: IpAddr, port: u16, service: Option<&Service>) -> bool {
@@ -257,29 +329,83 @@ impl HostConnector {
         is_allowed && !is_denied(ip, port, &self.hosts)
     }
 
-    /// Connects to the first address that responds, and logs the connection. The timeout is divided
-    /// among the addresses, so that an unresponsive one does not use all of it.
+    /// Connects to the first address that responds, or opens a tunnel through a proxy of the user, and
+    /// logs the connection. The timeout is divided among the addresses, so that an unresponsive one
+    /// does not use all of it.
     ///
     /// # Errors
     ///
     /// Returns [`RejectReason::Refused`] if an address refused the connection, else a limit if one
-    /// took too long, else [`RejectReason::Unreachable`].
+    /// took too long, else [`RejectReason::Unreachable`]; or what a proxy of the user has answered.
     pub async fn connect(&self, destination: &Destination) -> Result<TcpStream, CloseReason> {
-        let share = self.limits.connect_timeout
-            / u32::try_from(destination.addresses.len())
-                .unwrap_or(u32::MAX)
-                .max(1);
+        let Destination { host, port, route } = destination;
+        match route {
+            Route::Addresses(addresses, machine) => {
+                self.connect_to_addresses(destination, addresses, *machine)
+                    .await
+            }
+            Route::Proxy(proxy) => {
+                let tunnel = upstream_tunnel::open(proxy, host, *port, self.limits.max_head_bytes);
+                self.reach_by_proxy(destination, tunnel).await
+            }
+        }
+    }
+
+    /// Connects like [`connect`](Self::connect), for one HTTP request without TLS. If the destination
+    /// has a [proxy](Destination::proxy), the connection leads to it, and the request must have an
+    /// absolute target.
+    ///
+    /// # Errors
+    ///
+    /// Same as [`connect`](Self::connect).
+    pub async fn connect_for_request(
+        &self,
+        destination: &Destination,
+    ) -> Result<TcpStream, CloseReason> {
+        match destination.proxy() {
+            Some(proxy) => {
+                self.reach_by_proxy(destination, upstream_tunnel::connect(proxy))
+                    .await
+            }
+            None => self.connect(destination).await,
+        }
+    }
+
+    async fn reach_by_proxy(
+        &self,
+        destination: &Destination,
+        connecting: impl Future<Output = Result<TcpStream, CloseReason>>,
+    ) -> Result<TcpStream, CloseReason> {
+        let stream = timeout(self.limits.connect_timeout, connecting)
+            .await
+            .unwrap_or(Err(ExceededLimit::ConnectTimeout.into()))?;
+        self.record_reached(destination);
+        Ok(stream)
+    }
+
+    fn record_reached(&self, destination: &Destination) {
+        self.log
+            .record_reached(&destination.host.rule_text(destination.port));
+    }
+
+    async fn connect_to_addresses(
+        &self,
+        destination: &Destination,
+        addresses: &[SocketAddr],
+        machine: Machine,
+    ) -> Result<TcpStream, CloseReason> {
+        let share =
+            self.limits.connect_timeout / u32::try_from(addresses.len()).unwrap_or(u32::MAX).max(1);
         let mut stop = CloseReason::from(RejectReason::Unreachable);
-        for address in &destination.addresses {
-            let connecting = match destination.machine {
+        for address in addresses {
+            let connecting = match machine {
                 Machine::Other => self.network.connect(*address),
                 Machine::Any => self.network.connect_granted(*address),
             };
             let failure = match timeout(share, connecting).await {
                 // Logged only now: an allowed host that does not respond was not reached.
                 Ok(Ok(stream)) => {
-                    self.log
-                        .record_reached(&destination.host.rule_text(destination.port));
+                    self.record_reached(destination);
                     return Ok(stream);
                 }
                 Ok(Err(error)) => connect_failure(&error).into(),
@@ -340,6 +466,18 @@ fn is_denied(ip: IpAddr, port: u16, hosts: &HostFilter) -> bool {
         .denied()
         .iter()
         .any(|pattern| texts.contains(&pattern.to_string()))
+}
+
+/// Returns true if the list denies an address literal, with a port or without.
+fn denies_addresses(hosts: &HostFilter) -> bool {
+    hosts.denied().iter().any(|pattern| {
+        let text = pattern.to_string();
+        let host = match pattern.port() {
+            Some(_) => split_port(text.as_bytes()).0,
+            None => text.as_bytes(),
+        };
+        Host::parse(host).is_some_and(|host| host.address().is_some())
+    })
 }
 
 fn connect_failure(error: &io::Error) -> RejectReason {

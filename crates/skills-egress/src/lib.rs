@@ -38,6 +38,11 @@
 //! programs that use no proxy ([`Proxy::loopback_service`]): the same rules decide about the
 //! connection, and then any protocol is relayed.
 //!
+//! Where the user has a proxy ([`UpstreamProxies`]), because a company allows no other connection, the
+//! checked connection goes through it: by `CONNECT`, or for HTTP without TLS as a request to a proxy.
+//! Such a proxy resolves the name. So only a rule for this very name counts, not a pattern; a rule that
+//! denies an address denies all names; and what this machine resolves as a private address is refused.
+//!
 //! The proxy cannot control what an allowed host does with the data: the host can forward it, also
 //! to other names that it serves with its own certificate (domain fronting, Encrypted Client
 //! Hello). Do not allow a host in the same run as data that it must not receive.
@@ -64,7 +69,7 @@
 //! let NetworkGrant::Hosts(hosts) = grants.network() else {
 //!     panic!("one host")
 //! };
-//! let connector = HostConnector::new(hosts.clone(), Arc::new(SystemConnector));
+//! let connector = HostConnector::new(hosts.clone(), Arc::new(SystemConnector::default()));
 //! let other = Host::parse(b"b.example").ok_or("invalid host")?;
 //! let rejected = connector.authorize(other, 443).await.unwrap_err();
 //! assert_eq!(rejected, CloseReason::Rejected(RejectReason::NotListed));
@@ -107,6 +112,10 @@ mod request;
 mod socks;
 #[cfg(feature = "proxy")]
 mod tunnel;
+#[cfg(feature = "proxy")]
+mod upstream;
+#[cfg(feature = "proxy")]
+mod upstream_tunnel;
 
 #[cfg(feature = "proxy")]
 pub use self::{
@@ -118,5 +127,6 @@ pub use self::{
     proxy::{Proxy, proxy_env},
     proxy_endpoint::{PROXY_PORT, ProxyEndpoint},
     proxy_log::{Direction, ProxyLog, ProxySummary, RejectedRequest},
+    upstream::{InvalidProxy, UpstreamProxies, UpstreamProxy},
 };
 pub use address::{embedded_ipv4, is_private_network, is_public};

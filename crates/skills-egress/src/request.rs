@@ -4,6 +4,7 @@ use crate::body_framing::BodyFraming;
 use crate::buffered::ParseResult;
 use crate::close_reason::{RejectReason, malformed};
 use crate::host::{Authority, HTTP_PORT, Host};
+use crate::host_connector::Destination;
 use crate::http_head::{Fields, MAX_FIELDS, head_length, write_field};
 
 /// A request whose body was not read yet.
@@ -21,6 +22,7 @@ pub(crate) struct ForwardedRequest {
     pub(crate) head: Vec<u8>,
     pub(crate) body: BodyFraming,
     pub(crate) response_body: ResponseBody,
+    pub(crate) sender: ResponseSender,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -28,6 +30,14 @@ pub(crate) enum ResponseBody {
     Present,
     /// A response to `HEAD` has no body, whatever its head says.
     Omitted,
+}
+
+/// Who responds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum ResponseSender {
+    Host,
+    /// A proxy of the user, which can also respond for itself.
+    Proxy,
 }
 
 impl Request {
@@ -97,12 +107,11 @@ impl Request {
         }
     }
 
-    /// Serializes the request for the server at a port of a host. Everything that delimits it is
-    /// written from the parsed values, not copied.
+    /// Serializes the request for a destination. Everything that delimits it is written from the parsed
+    /// values, not copied.
     pub(crate) fn forwarded(
         &self,
-        host: &Host,
-        port: u16,
+        destination: &Destination,
         path: &str,
     ) -> Result<ForwardedRequest, RejectReason> {
         let body = BodyFraming::from_fields(&self.fields)?;
@@ -111,15 +120,23 @@ impl Request {
             return Err(malformed("chunked body in HTTP/1.0"));
         }
         // `Host` comes from the checked host, and the lengths from the parsed ones.
+        let host = destination.host.field_text(destination.port);
+        let proxy = destination.proxy();
+        let origin = match proxy {
+            Some(_) => format!("http://{host}"),
+            None => String::new(),
+        };
         let mut head = format!(
-            "{} {path} HTTP/1.{}\r\nHost: {}\r\n",
-            self.method,
-            self.minor_version,
-            host.field_text(port)
+            "{} {origin}{path} HTTP/1.{}\r\nHost: {host}\r\n",
+            self.method, self.minor_version,
         )
         .into_bytes();
         self.fields
             .write_to(&["host", "content-length", "transfer-encoding"], &mut head);
+        // Those of the program are not written: it must not authenticate to a proxy of the user.
+        if let Some(value) = proxy.and_then(|proxy| proxy.authorization()) {
+            write_field("Proxy-Authorization", value.as_bytes(), &mut head);
+        }
         match body {
             Some(BodyFraming::Length(length)) => {
                 write_field("Content-Length", length.to_string().as_bytes(), &mut head)
@@ -140,6 +157,10 @@ impl Request {
             head,
             body: body.unwrap_or(BodyFraming::EMPTY),
             response_body: answer,
+            sender: match proxy {
+                Some(_) => ResponseSender::Proxy,
+                None => ResponseSender::Host,
+            },
         })
     }
 }

@@ -90,7 +90,13 @@ pub(crate) fn error_reply(stop: CloseReason) -> [u8; 10] {
         CloseReason::Rejected(UNSUPPORTED_COMMAND) => 7,
         CloseReason::Rejected(UNSUPPORTED_ADDRESS_TYPE) => 8,
         CloseReason::Rejected(RejectReason::DnsFailure) => 4,
-        CloseReason::Rejected(RejectReason::Unreachable | RejectReason::Refused) => 5,
+        CloseReason::Rejected(
+            RejectReason::ProxyAuthentication
+            | RejectReason::ProxyRefused { .. }
+            | RejectReason::ProxyUnreachable
+            | RejectReason::Refused
+            | RejectReason::Unreachable,
+        ) => 5,
         CloseReason::Rejected(RejectReason::Malformed { .. })
         | CloseReason::LimitExceeded(_)
         | CloseReason::Disconnected => 1,

@@ -124,7 +124,7 @@ impl ContainerSandbox {
             scratch_parent: scratch_parent.into(),
             runtime: None,
             keep: Duration::ZERO,
-            connector: Arc::new(SystemConnector),
+            connector: Arc::new(SystemConnector::default()),
             shared: Arc::default(),
         }
     }

@@ -153,7 +153,7 @@ impl LinuxSandbox {
             program_finder: ProgramFinder::default(),
             scratch_parent: scratch_parent.into(),
             isolation_mode: IsolationMode::default(),
-            connector: Arc::new(SystemConnector),
+            connector: Arc::new(SystemConnector::default()),
             fault: None,
             host_support: host_support(),
         }

@@ -94,7 +94,7 @@ impl SeatbeltSandbox {
         Self {
             program_finder: ProgramFinder::default(),
             scratch_parent,
-            connector: Arc::new(SystemConnector),
+            connector: Arc::new(SystemConnector::default()),
             launcher,
         }
     }

@@ -141,7 +141,7 @@ fn an_embedded_address_is_found_for_two_prefixes_only() {
 #[tokio::test]
 async fn addresses_of_the_host_are_not_connected_to() {
     let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
-    let refused = SystemConnector
+    let refused = SystemConnector::default()
         .connect(listener.local_addr().unwrap())
         .await
         .unwrap_err();

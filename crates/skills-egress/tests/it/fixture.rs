@@ -7,7 +7,9 @@ use std::pin::Pin;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use skills_egress::{Connector, EgressLimits, HostConnector, Proxy, ProxyLog, ProxySummary};
+use skills_egress::{
+    Connector, EgressLimits, HostConnector, Proxy, ProxyLog, ProxySummary, UpstreamProxies,
+};
 use skills_policy::{
     Authorization, Effect, HostFilter, NetworkGrant, Policy, Request, Rule, RuleSource,
 };
@@ -29,6 +31,7 @@ struct SimulatedNetwork {
     servers: Mutex<HashMap<SocketAddr, SocketAddr>>,
     resolved: Mutex<Vec<String>>,
     connected: Mutex<Vec<String>>,
+    upstream: UpstreamProxies,
 }
 
 impl Connector for SimulatedNetwork {
@@ -62,6 +65,10 @@ impl Connector for SimulatedNetwork {
         Box::pin(async move {
             TcpStream::connect(server.ok_or(io::ErrorKind::ConnectionRefused)?).await
         })
+    }
+
+    fn upstream(&self) -> Option<&UpstreamProxies> {
+        Some(&self.upstream)
     }
 }
 
@@ -107,7 +114,19 @@ impl ProxyFixture {
     }
 
     pub(crate) async fn limited(patterns: &[&str], limits: EgressLimits) -> Self {
-        let network = Arc::new(SimulatedNetwork::default());
+        Self::behind(patterns, limits, UpstreamProxies::default()).await
+    }
+
+    /// Starts a proxy that reaches hosts through these proxies of the user.
+    pub(crate) async fn behind(
+        patterns: &[&str],
+        limits: EgressLimits,
+        upstream: UpstreamProxies,
+    ) -> Self {
+        let network = Arc::new(SimulatedNetwork {
+            upstream,
+            ..SimulatedNetwork::default()
+        });
         let outside: Arc<dyn Connector> = network.clone();
         let connector = HostConnector::new(list(patterns), outside).limits(limits);
         let log = connector.log();

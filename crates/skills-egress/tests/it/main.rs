@@ -14,3 +14,4 @@ mod http;
 mod limits;
 mod socks;
 mod tls;
+mod upstream;

@@ -22,7 +22,7 @@ pub(crate) struct HttpConfig {
 impl Default for HttpConfig {
     fn default() -> Self {
         Self {
-            connector: Arc::new(SystemConnector),
+            connector: Arc::new(SystemConnector::default()),
             roots: None,
             limits: HttpLimits::default(),
             tls_config: Arc::default(),
