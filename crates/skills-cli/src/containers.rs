@@ -53,7 +53,7 @@ mod engine {
     use std::sync::Arc;
     use std::time::Duration;
 
-    use skills_runtime::{Builder, ContainerSandbox};
+    use skills_runtime::{Builder, ContainerSandbox, SystemConnector};
 
     use crate::error::CommandError;
     use crate::process_environment::Environment;
@@ -77,6 +77,9 @@ mod engine {
         let socket = settings.socket.clone();
         let socket = socket.unwrap_or_else(|| find_socket(environment));
         let sandbox = ContainerSandbox::new(socket, image, &environment.temp_dir().path)
+            .connector(Arc::new(SystemConnector::through(
+                environment.upstream_proxies().0,
+            )))
             .keep_warm(Duration::from_secs(settings.keep_seconds));
         let sandbox = settings
             .runtime

@@ -243,6 +243,7 @@ impl Context {
             let value = self.environment.variable(name)?;
             value.to_str().map(str::to_owned)
         }));
+        let builder = builder.upstream_proxies(self.environment.upstream_proxies().0);
         let cache = self.environment.cache_dir().into_iter();
         Ok(cache.fold(builder, |builder, cache| {
             builder.search_cache(cache.join(state::SEARCH_CACHE_DIR))

@@ -7,6 +7,7 @@
 
 mod approver;
 mod async_runtime;
+mod certificates;
 mod cli;
 mod client_config;
 mod commands;

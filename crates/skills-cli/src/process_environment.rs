@@ -13,7 +13,7 @@ use std::sync::OnceLock;
 
 use anyhow::Context;
 use skills_runtime::discovery::project_directories;
-use skills_runtime::memory_scratch_parent;
+use skills_runtime::{InvalidProxy, UpstreamProxies, memory_scratch_parent};
 
 use crate::temp_dir::TempDir;
 
@@ -94,6 +94,11 @@ impl Environment {
             Some(_) => None,
             None => memory_scratch_parent(),
         }
+    }
+
+    /// Returns the proxies by which the user reaches other hosts, and the variables that name none.
+    pub(crate) fn upstream_proxies(&self) -> (UpstreamProxies, Vec<InvalidProxy>) {
+        UpstreamProxies::from_variables(|name| Some(self.variable(name)?.to_str()?.to_owned()))
     }
 
     /// Returns the directories of the project, from its root to the working directory. They are

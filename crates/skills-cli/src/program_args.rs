@@ -11,6 +11,7 @@ use skills_runtime::{
 };
 use skills_tools::{HookMode, ProgramOptions};
 
+use crate::certificates;
 use crate::containers::SANDBOXES;
 use crate::context::Context;
 use crate::env_files;
@@ -101,6 +102,11 @@ pub(crate) struct ProgramArgs {
     #[arg(long, value_name = "FILE")]
     pub(crate) env_file: Vec<PathBuf>,
 
+    /// Certificate authorities in PEM for programs that connect to hosts, instead of those of the system
+    /// [default: of SSL_CERT_FILE]
+    #[arg(long, value_name = "FILE")]
+    pub(crate) ca_file: Option<PathBuf>,
+
     /// Run although a program, a package or the operating system that a skill requires is missing
     ///
     /// A missing variable is a warning in any case. The policy can refuse both.
@@ -187,6 +193,12 @@ impl ProgramArgs {
         let policy = self.policy(more_rules, context)?;
         let builder = state::with_state(builder, &policy, context)?;
         context.warn_of_temp_dir();
+        let builder = certificates::configure(builder, self.ca_file.as_deref(), context)?;
+        for problem in context.environment.upstream_proxies().1 {
+            context
+                .output
+                .status(&format!("warning: {problem}; hosts are reached without it"));
+        }
         let own = state::own_paths(&context.environment);
         let hidden = own.iter().filter(|own| own.access == OwnAccess::Hidden);
         let builder = builder

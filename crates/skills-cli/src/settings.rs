@@ -52,6 +52,8 @@ pub(crate) struct Settings {
     /// The registry of `clawhub:SLUG`, if it is not the public one.
     pub(crate) clawhub_registry: Option<String>,
     pub(crate) env_files: Vec<PathBuf>,
+    /// Certificate authorities for programs.
+    pub(crate) ca_file: Option<PathBuf>,
     /// Whether the skills, settings and policy of the project are used.
     pub(crate) project_trust: Trust,
     /// Roots of projects that the user trusts.

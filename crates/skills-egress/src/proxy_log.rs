@@ -61,9 +61,12 @@ impl RejectedRequest {
             self.reason,
             RejectReason::InvalidHost | RejectReason::Malformed { .. }
         );
-        // Who granted the host without its port needs to know why that was not enough.
-        let is_private = matches!(self.reason, RejectReason::PrivateNetwork { .. });
-        is_valid && (is_private || !self.is_missing_grant())
+        // Who granted the host without its port, or by a pattern, needs to know why that was not enough.
+        let is_unexpected = matches!(
+            self.reason,
+            RejectReason::PrivateNetwork { .. } | RejectReason::UnnamedBehindProxy
+        );
+        is_valid && (is_unexpected || !self.is_missing_grant())
     }
 
     /// Returns the host as the rule that would allow the request names it.
@@ -78,7 +81,7 @@ impl RejectedRequest {
     /// Returns true if a rule for the host and its port would allow the request.
     fn is_missing_grant(&self) -> bool {
         match self.reason {
-            RejectReason::NotListed => true,
+            RejectReason::NotListed | RejectReason::UnnamedBehindProxy => true,
             // The ports of HTTP and TLS are rejected only for the other protocol.
             RejectReason::PortNotAllowed { port } => !matches!(port, HTTP_PORT | TLS_PORT),
             RejectReason::PrivateNetwork { .. } => true,

@@ -4,6 +4,12 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use skills_egress::UpstreamProxies;
+#[cfg(any(
+    feature = "wasm",
+    all(feature = "native", any(target_os = "linux", target_os = "macos"))
+))]
+use skills_egress::{Connector, SystemConnector};
 use skills_library::{Finders, ProgramSearch, find_interpreter, with_interpreters};
 use skills_policy::SandboxChoice;
 use skills_sandbox::{EnforcementReport, Sandbox, SandboxError, ScriptType};
@@ -26,6 +32,16 @@ pub struct WasmConfig {
 #[derive(Clone, Default)]
 pub struct WasmConfig {}
 
+/// How the built-in backends reach hosts.
+#[derive(Debug, Clone, Default)]
+pub struct NetworkConfig {
+    /// The proxies of the user.
+    pub upstream: UpstreamProxies,
+    /// The file with the certificate authorities of the user; `None` for those of the system, and for
+    /// WebAssembly those of browsers.
+    pub certificates: Option<PathBuf>,
+}
+
 /// The backends of a runtime.
 #[derive(Clone, Default)]
 pub struct Backends {
@@ -47,14 +63,20 @@ pub struct Backends {
 impl Backends {
     /// Fills in the default backends of this build and this system.
     #[must_use]
-    pub fn or_default(self, scratch: &Path, finders: Finders, config: WasmConfig) -> Self {
-        let wasm = self.wasm.or_else(|| wasm(scratch, config));
+    pub fn or_default(
+        self,
+        scratch: &Path,
+        finders: Finders,
+        config: WasmConfig,
+        network: &NetworkConfig,
+    ) -> Self {
+        let wasm = self.wasm.or_else(|| wasm(scratch, config, network));
         // A backend of the host application finds its interpreters itself.
         if self.native.is_some() {
             return Self { wasm, ..self };
         }
         let by_skill = finders.by_skill.iter();
-        let native = |finder| native(scratch, finder);
+        let native = |finder| native(scratch, finder, network);
         Self {
             wasm,
             native: native(&finders.default),
@@ -148,6 +170,16 @@ impl Backends {
     }
 }
 
+#[cfg(any(
+    feature = "wasm",
+    all(feature = "native", any(target_os = "linux", target_os = "macos"))
+))]
+impl NetworkConfig {
+    fn connector(&self) -> Arc<dyn Connector> {
+        Arc::new(SystemConnector::through(self.upstream.clone()))
+    }
+}
+
 fn wrong_sandbox(sandbox: &'static str, reason: &'static str) -> SandboxError {
     SandboxError::rejected(sandbox, reason)
 }
@@ -161,9 +193,13 @@ fn container_unavailable() -> SandboxError {
 }
 
 #[cfg(feature = "wasm")]
-fn wasm(scratch: &Path, config: WasmConfig) -> Option<Arc<dyn Sandbox>> {
+fn wasm(scratch: &Path, config: WasmConfig, network: &NetworkConfig) -> Option<Arc<dyn Sandbox>> {
     use skills_sandbox_wasm::WasmSandbox;
-    let sandbox = WasmSandbox::new(scratch).profile(config.profile);
+    let sandbox = WasmSandbox::new(scratch)
+        .profile(config.profile)
+        .connector(network.connector());
+    let certificates = network.certificates.iter();
+    let sandbox = certificates.fold(sandbox, WasmSandbox::certificate_file);
     let sandbox = config
         .cache
         .into_iter()
@@ -177,26 +213,46 @@ fn wasm(scratch: &Path, config: WasmConfig) -> Option<Arc<dyn Sandbox>> {
 }
 
 #[cfg(not(feature = "wasm"))]
-fn wasm(_scratch: &Path, _config: WasmConfig) -> Option<Arc<dyn Sandbox>> {
+fn wasm(
+    _scratch: &Path,
+    _config: WasmConfig,
+    _network: &NetworkConfig,
+) -> Option<Arc<dyn Sandbox>> {
     None
 }
 
 #[cfg(all(feature = "native", target_os = "linux"))]
-fn native(scratch: &Path, finder: &ProgramSearch) -> Option<Arc<dyn Sandbox>> {
+fn native(
+    scratch: &Path,
+    finder: &ProgramSearch,
+    network: &NetworkConfig,
+) -> Option<Arc<dyn Sandbox>> {
     Some(Arc::new(
-        skills_sandbox_linux::LinuxSandbox::new(scratch).program_finder(finder.clone()),
+        skills_sandbox_linux::LinuxSandbox::new(scratch)
+            .program_finder(finder.clone())
+            .connector(network.connector()),
     ))
 }
 
 #[cfg(all(feature = "native", target_os = "macos"))]
-fn native(scratch: &Path, finder: &ProgramSearch) -> Option<Arc<dyn Sandbox>> {
+fn native(
+    scratch: &Path,
+    finder: &ProgramSearch,
+    network: &NetworkConfig,
+) -> Option<Arc<dyn Sandbox>> {
     Some(Arc::new(
-        skills_sandbox_seatbelt::SeatbeltSandbox::new(scratch).program_finder(finder.clone()),
+        skills_sandbox_seatbelt::SeatbeltSandbox::new(scratch)
+            .program_finder(finder.clone())
+            .connector(network.connector()),
     ))
 }
 
 #[cfg(not(all(feature = "native", any(target_os = "linux", target_os = "macos"))))]
-fn native(_scratch: &Path, _finder: &ProgramSearch) -> Option<Arc<dyn Sandbox>> {
+fn native(
+    _scratch: &Path,
+    _finder: &ProgramSearch,
+    _network: &NetworkConfig,
+) -> Option<Arc<dyn Sandbox>> {
     None
 }
 

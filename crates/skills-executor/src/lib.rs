@@ -67,7 +67,7 @@ mod skill_copies;
 mod workspace;
 
 pub use artifacts::{ExecutionArtifacts, ExecutionStatus, UnreadableSkill};
-pub use backends::{Backends, WasmConfig};
+pub use backends::{Backends, NetworkConfig, WasmConfig};
 pub use call_context::{CallContext, ProgressReporter};
 pub use error::{ErrorKind, RuntimeError};
 pub use execution_mode::ExecutionMode;

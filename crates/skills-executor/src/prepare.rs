@@ -63,6 +63,8 @@ impl Ready {
         let user_home = services.config().user_home.as_deref();
         let job = user_home.into_iter().fold(job, Job::user_home);
         let job = job.locale(services.config().locale.clone());
+        let certificates = services.config().certificates.iter();
+        let job = certificates.fold(job, |job, file| job.certificate_file(file));
         let checked = authorized.checked();
         let uncovered = checked.verify_content(authorized.content()).await?;
         let readable_skills = authorized.checked().readable_skills();

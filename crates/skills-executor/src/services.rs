@@ -68,6 +68,8 @@ pub struct ExecutorConfig {
     pub user_home: Option<PathBuf>,
     /// The language and the time zone of the user.
     pub locale: Locale,
+    /// The file with the certificate authorities of the user; `None` for those of the system.
+    pub certificates: Option<PathBuf>,
     /// The number of programs that run at the same time; others wait.
     pub max_concurrent_runs: usize,
     /// How packages that skills declare are installed; `None` if they are not.
@@ -90,6 +92,7 @@ impl Default for ExecutorConfig {
             protected_paths: Vec::new(),
             user_home: None,
             locale: Locale::default(),
+            certificates: None,
             max_concurrent_runs: 16,
             #[cfg(all(feature = "packages", unix))]
             packages: None,

@@ -13,8 +13,10 @@ use skills_prompt::ListingModes;
 use skills_sandbox::{Locale, Sandbox};
 
 use crate::{Executor, Library, OnMissing, Precompile, Secrets, SkillRuntime};
+use skills_egress::UpstreamProxies;
 use skills_executor::{
-    Backends, CopyDirectories, ExecutorConfig, Recorder, WasmConfig, spawn_precompile,
+    Backends, CopyDirectories, ExecutorConfig, NetworkConfig, Recorder, WasmConfig,
+    spawn_precompile,
 };
 
 /// Configures and creates a [`SkillRuntime`].
@@ -37,6 +39,7 @@ pub struct Builder {
     backends: Backends,
     finders: Finders,
     wasm: WasmConfig,
+    network: NetworkConfig,
     precompile: Precompile,
     modes: ListingModes,
     search_cache: Option<PathBuf>,
@@ -73,6 +76,7 @@ impl Default for Builder {
             backends: Backends::default(),
             finders: Finders::default(),
             wasm: WasmConfig::default(),
+            network: NetworkConfig::default(),
             precompile: Precompile::default(),
             modes: ListingModes::default(),
             search_cache: None,
@@ -276,6 +280,22 @@ impl Builder {
         self
     }
 
+    /// Sets the proxies by which the built-in backends reach granted hosts, such as
+    /// [`UpstreamProxies::from_variables`](crate::UpstreamProxies::from_variables). Default: none.
+    /// Programs see neither them nor their credentials.
+    pub fn upstream_proxies(mut self, proxies: UpstreamProxies) -> Self {
+        self.network.upstream = proxies;
+        self
+    }
+
+    /// Sets a file with the certificate authorities of the user in PEM, as an absolute path without
+    /// symlinks. On Linux a program with granted hosts can read it, and finds it by `SSL_CERT_FILE` and
+    /// the like; WebAssembly trusts them. It must have no private key. Default: those of the system.
+    pub fn certificate_file(mut self, path: impl Into<PathBuf>) -> Self {
+        self.network.certificates = Some(path.into());
+        self
+    }
+
     /// Sets the on-disk code cache of the built-in WebAssembly backend. Default: none; each process
     /// compiles again.
     #[cfg(feature = "wasm")]
@@ -401,9 +421,12 @@ impl Builder {
     #[must_use]
     pub fn build(self) -> SkillRuntime {
         let finders = self.finders.clone();
-        let backends = self
-            .backends
-            .or_default(&self.directories.scratch, self.finders, self.wasm);
+        let backends = self.backends.or_default(
+            &self.directories.scratch,
+            self.finders,
+            self.wasm,
+            &self.network,
+        );
         let backends = Arc::new(backends);
         // Roots of the builder come first: an earlier root takes precedence.
         let roots: Vec<Root> = self
@@ -449,6 +472,7 @@ impl Builder {
             protected_paths: self.protected_paths,
             user_home: self.user_home,
             locale: self.locale,
+            certificates: self.network.certificates,
             max_concurrent_runs: self.max_concurrent_runs,
             #[cfg(all(feature = "packages", unix))]
             packages: self.packages,

@@ -58,6 +58,7 @@ pub use skills_deps as deps;
 /// Discovery of skills.
 pub use skills_discovery as discovery;
 pub use skills_discovery::{Catalog, Entry, Root, Scope};
+pub use skills_egress::{InvalidProxy, SystemConnector, UpstreamProxies};
 pub use skills_executor::{
     Allowance, CallContext, Cause, DeclaredPackages, ErrorKind, ExecutionArtifacts, ExecutionMode,
     ExecutionOptions, ExecutionStatus, Executor, ExplanationWords, Fact, FactKind, FileOwner,

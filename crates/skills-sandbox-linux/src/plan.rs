@@ -121,6 +121,8 @@ impl Plan {
         check_readable(&current_dir, &keys)?;
         let mut paths = build_path_rules(grants, &program, program_finder, context);
         paths.extend(PathRule::own_terminal(job));
+        let certificates = job.certificates().into_iter();
+        paths.extend(certificates.map(|file| PathRule::granted(file, PathAccess::Read)));
         if has_namespaces {
             paths.extend(exception_rules(grants, &protected, &keys));
         } else {
@@ -411,6 +413,7 @@ fn build_environment(
     .map(|(name, value)| (name.to_owned(), value.to_owned()))
     .into();
     fixed.extend(job.languages("C.UTF-8"));
+    fixed.extend(job.certificate_variables());
     if context.isolation == IsolationLevel::Landlock {
         fixed.extend(denied_settings::variables(job));
     }

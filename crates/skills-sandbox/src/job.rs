@@ -5,10 +5,13 @@ use std::path::{Component, Path, PathBuf};
 use std::time::Duration;
 
 use bytes::Bytes;
-use skills_policy::{Grants, is_unsafe_variable};
+use skills_policy::{Grants, NetworkGrant, is_unsafe_variable};
 
 use crate::env_variable::EnvVariable;
-use crate::{CancellationToken, Locale, Program, ProgramStreams, Quota, SandboxError, ScriptType};
+use crate::{
+    CancellationToken, Locale, Program, ProgramStreams, Quota, SandboxError, ScriptType,
+    certificates,
+};
 
 /// A program with its arguments, environment, input and grants, for a backend to run. A job cannot
 /// exist without [`Grants`], which only policy creates, so every run was authorized.
@@ -48,6 +51,7 @@ pub struct Job {
     path_aliases: Vec<(PathBuf, PathBuf)>,
     user_home: Option<PathBuf>,
     locale: Locale,
+    certificates: Option<PathBuf>,
     quotas: Vec<Quota>,
     cancellation: Option<CancellationToken>,
     deadline_grace: Duration,
@@ -72,6 +76,7 @@ impl Job {
             path_aliases: Vec::new(),
             user_home: None,
             locale: Locale::default(),
+            certificates: None,
             quotas: Vec::new(),
             cancellation: None,
             deadline_grace: Duration::ZERO,
@@ -178,6 +183,30 @@ impl Job {
     #[must_use]
     pub fn user_locale(&self) -> &Locale {
         &self.locale
+    }
+
+    /// Sets a file with the certificate authorities of the user, as an absolute path without symlinks. A
+    /// program with granted hosts may read it, like those of the system, and finds it by `SSL_CERT_FILE`
+    /// and the like. Only the Linux backend does this.
+    pub fn certificate_file(mut self, path: impl Into<PathBuf>) -> Self {
+        self.certificates = Some(path.into());
+        self
+    }
+
+    /// Returns the file with the certificate authorities of the user, if hosts are granted.
+    #[must_use]
+    pub fn certificates(&self) -> Option<&Path> {
+        match self.grants.network() {
+            NetworkGrant::None => None,
+            _ => self.certificates.as_deref(),
+        }
+    }
+
+    /// Returns the variables by which a program finds this file.
+    #[must_use]
+    pub fn certificate_variables(&self) -> Vec<(String, String)> {
+        let file = self.certificates().and_then(Path::to_str);
+        file.into_iter().flat_map(certificates::variables).collect()
     }
 
     /// Returns the variables of the language, with `default` as `LANG` if the user sets none. Other variables

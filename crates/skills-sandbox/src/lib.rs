@@ -31,6 +31,7 @@
 
 mod cancellation;
 mod capture;
+mod certificates;
 mod env_variable;
 mod error;
 mod job;

@@ -158,7 +158,7 @@ impl Setting {
 }
 
 /// All settings, in the order in which they are listed.
-pub(crate) static SETTINGS: [Setting; 27] = [
+pub(crate) static SETTINGS: [Setting; 28] = [
     Setting::new(
         "workspace",
         "directory that programs work on",
@@ -216,6 +216,13 @@ pub(crate) static SETTINGS: [Setting; 27] = [
         Kind::Paths(|settings| &mut settings.env_files),
     )
     .option("--env-file"),
+    Setting::new(
+        "ca-file",
+        "certificate authorities in PEM for programs that connect to hosts",
+        Kind::Path(|settings, _, path| settings.ca_file = Some(path)),
+    )
+    .option("--ca-file")
+    .in_project(InProject::NoEffect),
     Setting::new(
         "roots",
         "list of directories to search in addition",

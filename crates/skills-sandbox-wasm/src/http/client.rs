@@ -5,11 +5,12 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use http::uri::Scheme;
-use http::{Request, Response, Uri};
+use http::{Request, Response, StatusCode, Uri};
 use http_body_util::BodyExt;
 use hyper::body::{Body, Incoming};
 use skills_egress::{
-    Authority, Connector, Direction, ExceededLimit, HTTP_PORT, HostConnector, ProxyLog, TLS_PORT,
+    Authority, CloseReason, Connector, Direction, ExceededLimit, HTTP_PORT, HostConnector,
+    ProxyLog, RejectReason, TLS_PORT,
 };
 use skills_policy::HostFilter;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
@@ -22,7 +23,7 @@ use super::connect::connect;
 use super::exchange::{ConnectionDriver, exchange};
 use super::failure::{HttpFailure, connection_error};
 use super::limits::HttpLimits;
-use super::outgoing::forwarded_request;
+use super::outgoing::{forwarded_request, request_to_proxy};
 use super::target::Target;
 use super::tls_config::TlsConfig;
 
@@ -109,8 +110,12 @@ impl Client {
             connecting,
         )
         .await?;
+        let request = match &wire.proxy {
+            Some(proxy) => request_to_proxy(request, &target, proxy)?,
+            None => request,
+        };
         let exchanging = exchange(
-            wire,
+            wire.stream,
             request,
             self.limits.connections.max_head_bytes,
             &abort,
@@ -121,6 +126,10 @@ impl Client {
             exchanging,
         )
         .await?;
+        // The user has the credentials, and the program must not be asked for them.
+        if wire.proxy.is_some() && response.status() == StatusCode::PROXY_AUTHENTICATION_REQUIRED {
+            return Err(CloseReason::from(RejectReason::ProxyAuthentication).into());
+        }
         Ok((self.wrap_response(response, options, &abort)?, driving))
     }
 

@@ -1,5 +1,6 @@
 //! HTTP configuration of a backend, for all of its runs.
 
+use std::path::PathBuf;
 use std::sync::{Arc, OnceLock};
 
 use skills_egress::{Connector, SystemConnector};
@@ -14,16 +15,26 @@ use super::tls_config::TlsConfig;
 #[derive(Clone)]
 pub(crate) struct HttpConfig {
     connector: Arc<dyn Connector>,
-    roots: Option<Arc<[Vec<u8>]>>,
+    roots: Roots,
     limits: HttpLimits,
     tls_config: Arc<OnceLock<TlsConfig>>,
+}
+
+/// The authorities that servers are checked with.
+#[derive(Clone)]
+enum Roots {
+    Public,
+    /// Each in DER.
+    Certificates(Arc<[Vec<u8>]>),
+    /// A file in PEM, which is read when it is first needed.
+    File(PathBuf),
 }
 
 impl Default for HttpConfig {
     fn default() -> Self {
         Self {
             connector: Arc::new(SystemConnector::default()),
-            roots: None,
+            roots: Roots::Public,
             limits: HttpLimits::default(),
             tls_config: Arc::default(),
         }
@@ -41,8 +52,17 @@ impl HttpConfig {
     /// Trusts these certificates, each in DER, instead of the public authorities.
     pub(crate) fn root_certificates(self, certificates: impl IntoIterator<Item = Vec<u8>>) -> Self {
         Self {
-            roots: Some(certificates.into_iter().collect()),
+            roots: Roots::Certificates(certificates.into_iter().collect()),
             // A new cell, since clones that exist keep their roots.
+            tls_config: Arc::default(),
+            ..self
+        }
+    }
+
+    /// Trusts the certificates of a file in PEM instead of the public authorities.
+    pub(crate) fn certificate_file(self, path: PathBuf) -> Self {
+        Self {
+            roots: Roots::File(path),
             tls_config: Arc::default(),
             ..self
         }
@@ -68,8 +88,9 @@ impl HttpConfig {
             return Ok(trust.clone());
         }
         let trust = match &self.roots {
-            None => TlsConfig::with_public_roots()?,
-            Some(roots) => TlsConfig::with_roots(roots)?,
+            Roots::Public => TlsConfig::with_public_roots()?,
+            Roots::Certificates(certificates) => TlsConfig::with_roots(certificates)?,
+            Roots::File(path) => TlsConfig::with_file(path)?,
         };
         Ok(self.tls_config.get_or_init(|| trust).clone())
     }

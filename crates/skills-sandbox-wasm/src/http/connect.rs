@@ -2,7 +2,7 @@
 
 use std::io;
 
-use skills_egress::{ExceededLimit, HostConnector, RejectReason};
+use skills_egress::{ExceededLimit, HostConnector, RejectReason, UpstreamProxy};
 use tokio::sync::OwnedSemaphorePermit;
 use tokio::time::timeout;
 use tokio_rustls::rustls;
@@ -16,6 +16,13 @@ use super::metered_stream::{IoStream, MeteredStream};
 use super::target::{Security, Target};
 use super::tls_config::TlsConfig;
 
+/// A connection for one request.
+pub(super) struct Wire {
+    pub(super) stream: Box<dyn IoStream>,
+    /// The proxy of the user that it leads to. Otherwise it leads to the host.
+    pub(super) proxy: Option<UpstreamProxy>,
+}
+
 /// Checks that the host is granted, resolves once, connects to a checked address, and verifies the
 /// certificate.
 pub(super) async fn connect(
@@ -25,21 +32,23 @@ pub(super) async fn connect(
     limits: &HttpLimits,
     abort: &AbortState,
     permit: OwnedSemaphorePermit,
-) -> Result<Box<dyn IoStream>, HttpFailure> {
+) -> Result<Wire, HttpFailure> {
     // The name is resolved once: the address that was checked is connected, so a second lookup
     // cannot lead elsewhere.
     let destination = connector
         .authorize(target.authority.host.clone(), target.authority.port)
         .await?;
+    let stream = match target.security {
+        Security::Plain => connector.connect_for_request(&destination).await?,
+        Security::Tls => connector.connect(&destination).await?,
+    };
     // Below TLS, so that its overhead is counted.
-    let stream = MeteredStream::new(
-        connector.connect(&destination).await?,
-        abort.clone(),
-        limits,
-        permit,
-    );
+    let stream = MeteredStream::new(stream, abort.clone(), limits, permit);
     if target.security == Security::Plain {
-        return Ok(Box::new(stream));
+        return Ok(Wire {
+            stream: Box::new(stream),
+            proxy: destination.proxy().cloned(),
+        });
     }
     let name = ServerName::try_from(destination.host().as_str().to_owned());
     let name = name
@@ -50,7 +59,10 @@ pub(super) async fn connect(
     )
     .await
     {
-        Ok(Ok(stream)) => Ok(Box::new(stream)),
+        Ok(Ok(stream)) => Ok(Wire {
+            stream: Box::new(stream),
+            proxy: None,
+        }),
         Ok(Err(error)) => Err(handshake_failure(abort, &error)),
         Err(_) => Err(HttpFailure::new(
             Error::ConnectionTimeout,

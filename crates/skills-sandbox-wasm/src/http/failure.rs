@@ -75,7 +75,11 @@ fn rejection_error(reason: RejectReason) -> Error {
             rcode: None,
             info_code: None,
         },
-        RejectReason::Unreachable | RejectReason::Refused => Error::ConnectionRefused,
+        RejectReason::Unreachable
+        | RejectReason::Refused
+        | RejectReason::ProxyAuthentication
+        | RejectReason::ProxyRefused { .. }
+        | RejectReason::ProxyUnreachable => Error::ConnectionRefused,
         RejectReason::InvalidCertificate => Error::TlsCertificateError,
         RejectReason::NotTls => Error::TlsProtocolError,
         RejectReason::InvalidHost => Error::HttpRequestUriInvalid,

@@ -1,8 +1,9 @@
 //! A request as it is sent.
 
-use http::header::{CONNECTION, CONTENT_LENGTH, HOST, TE, TRAILER};
+use http::header::{CONNECTION, CONTENT_LENGTH, HOST, PROXY_AUTHORIZATION, TE, TRAILER};
+use http::uri::Scheme;
 use http::{HeaderMap, HeaderName, HeaderValue, Request, Uri, Version};
-use skills_egress::{Authority, ExceededLimit, TLS_PORT};
+use skills_egress::{Authority, ExceededLimit, TLS_PORT, UpstreamProxy};
 use wasmtime_wasi_http::{DEFAULT_FORBIDDEN_HEADERS, Error, WasiBody};
 
 use super::failure::HttpFailure;
@@ -62,6 +63,29 @@ pub(super) fn forwarded_request(
         ));
     }
     Ok(Request::from_parts(parts, body))
+}
+
+/// Addresses a request without TLS to a proxy of the user: with an absolute target and the credentials,
+/// which the program cannot read.
+pub(super) fn request_to_proxy<B>(
+    mut request: Request<B>,
+    target: &Target,
+    proxy: &UpstreamProxy,
+) -> Result<Request<B>, HttpFailure> {
+    let invalid = |_| HttpFailure::unrecorded(Error::HttpRequestUriInvalid);
+    *request.uri_mut() = Uri::builder()
+        .scheme(Scheme::HTTP)
+        .authority(host_field(target))
+        .path_and_query(target.path.clone())
+        .build()
+        .map_err(invalid)?;
+    if let Some(value) = proxy.authorization() {
+        let mut value = HeaderValue::try_from(value)
+            .map_err(|_| HttpFailure::unrecorded(Error::HttpRequestUriInvalid))?;
+        value.set_sensitive(true);
+        request.headers_mut().insert(PROXY_AUTHORIZATION, value);
+    }
+    Ok(request)
 }
 
 /// Returns the field `Host`, with the port unless it is that of the scheme.

@@ -1,6 +1,7 @@
 //! TLS client configuration and root certificates.
 
 use std::io;
+use std::path::Path;
 use std::sync::Arc;
 
 use skills_sandbox::SandboxError;
@@ -8,6 +9,7 @@ use tokio_rustls::TlsConnector;
 use tokio_rustls::rustls::client::Resumption;
 use tokio_rustls::rustls::crypto::ring;
 use tokio_rustls::rustls::pki_types::CertificateDer;
+use tokio_rustls::rustls::pki_types::pem::PemObject as _;
 use tokio_rustls::rustls::{ClientConfig, RootCertStore};
 
 /// The TLS client configuration, created once and shared by all runs. No state is kept between
@@ -32,6 +34,18 @@ impl TlsConfig {
                 .map_err(|error| tls_error(io::Error::other(error)))?;
         }
         Self::from_root_store(roots)
+    }
+
+    /// Trusts only the certificates of a file in PEM.
+    pub(crate) fn with_file(path: &Path) -> Result<Self, SandboxError> {
+        let certificates = CertificateDer::pem_file_iter(path)
+            .and_then(Iterator::collect::<Result<Vec<_>, _>>)
+            .map_err(|error| tls_error(io::Error::other(error)))?;
+        let certificates: Vec<_> = certificates.iter().map(|der| der.to_vec()).collect();
+        if certificates.is_empty() {
+            return Err(tls_error(io::Error::other("the file has no certificate")));
+        }
+        Self::with_roots(&certificates)
     }
 
     pub(super) fn connector(&self) -> TlsConnector {

@@ -8,3 +8,4 @@ mod hosts;
 mod limits;
 mod requests;
 mod tls;
+mod upstream;

@@ -7,7 +7,7 @@ use std::pin::Pin;
 use std::sync::{Arc, LazyLock, Mutex};
 use std::time::Duration;
 
-use skills_egress::Connector;
+use skills_egress::{Connector, UpstreamProxies};
 use skills_policy::{
     Authorization, Effect, Grants, Policy, Request, ResourceLimits, Rule, RuleSource,
 };
@@ -97,6 +97,7 @@ struct SimulatedNetwork {
     resolved: Mutex<Vec<String>>,
     connected: Mutex<Vec<String>>,
     requests: Mutex<Vec<String>>,
+    upstream: UpstreamProxies,
     /// How many connections servers had, and how many of them are closed.
     counts: watch::Sender<(usize, usize)>,
 }
@@ -134,6 +135,10 @@ impl Connector for SimulatedNetwork {
         Box::pin(async move {
             TcpStream::connect(server.ok_or(io::ErrorKind::ConnectionRefused)?).await
         })
+    }
+
+    fn upstream(&self) -> Option<&UpstreamProxies> {
+        Some(&self.upstream)
     }
 }
 
@@ -202,6 +207,23 @@ impl HttpFixture {
         };
         fixture.name("a.example", &[&[PUBLIC]]);
         fixture
+    }
+
+    /// Reaches hosts through a proxy of the user, and trusts the authority of a file.
+    pub(crate) fn behind(patterns: &[&str], proxy: &str, certificates: &str) -> Self {
+        let (upstream, invalid) =
+            UpstreamProxies::from_variables(|name| (name == "ALL_PROXY").then(|| proxy.to_owned()));
+        assert_eq!(invalid, []);
+        let network = Arc::new(SimulatedNetwork {
+            upstream,
+            ..SimulatedNetwork::default()
+        });
+        let sandbox = SANDBOX.0.clone().connector(network.clone());
+        Self {
+            network,
+            sandbox: sandbox.certificate_file(certificates),
+            grants: grants(patterns, ResourceLimits::default()),
+        }
     }
 
     /// Trusts the public authorities only.
@@ -340,7 +362,7 @@ impl HttpFixture {
     }
 }
 
-fn acceptor(security: Security) -> Option<TlsAcceptor> {
+pub(crate) fn acceptor(security: Security) -> Option<TlsAcceptor> {
     let certificate = match security {
         Security::Plain => return None,
         Security::Tls => SERVER,
