@@ -191,7 +191,7 @@ impl ProgramArgs {
         context: &Context,
     ) -> anyhow::Result<Builder> {
         let policy = self.policy(more_rules, context)?;
-        let builder = state::with_state(builder, &policy, context)?;
+        let builder = state::with_state(builder, &policy, &context.environment, context.output)?;
         context.warn_of_temp_dir();
         let builder = certificates::configure(builder, self.ca_file.as_deref(), context)?;
         for problem in context.environment.upstream_proxies().1 {

@@ -10,7 +10,7 @@ use skills_runtime::{Builder, FileApprovalStore, Policy};
 use skills_store::create_private_dir;
 use skills_store::trusted_file::{self, TrustError, TrustErrorKind};
 
-use crate::context::Context;
+use crate::output::Output;
 use crate::process_environment::Environment;
 
 /// Configuration directory of the administrator.
@@ -187,9 +187,9 @@ fn symlinks_in(directory: &Path) -> Vec<PathBuf> {
 pub(crate) fn with_state(
     builder: Builder,
     policy: &Policy,
-    context: &Context,
+    environment: &Environment,
+    output: Output,
 ) -> anyhow::Result<Builder> {
-    let environment = &context.environment;
     let opened = open_state(environment);
     let (approvals, log) = match opened {
         Ok(State { approvals, log }) => (Some(approvals), log),
@@ -206,7 +206,7 @@ pub(crate) fn with_state(
             Err(error.context("cannot run programs: a policy requires an audit record"))
         }
         Err(StateError::Unwritable(error)) => {
-            context.output.status(&format!(
+            output.status(&format!(
                 "note: no audit record is written, and no answer is kept: {error:#}"
             ));
             Ok(builder)

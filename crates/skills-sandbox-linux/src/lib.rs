@@ -68,6 +68,7 @@
 //! ```
 #![cfg(target_os = "linux")]
 
+mod certificate_rules;
 mod cgroup;
 mod child;
 mod child_setup;

@@ -3,10 +3,11 @@
 use std::path::{Path, PathBuf};
 
 use skills_egress::ProxyEndpoint;
-use skills_policy::{FileGrant, Grants, NetworkGrant, ResourceLimits, SpawnGrant};
+use skills_policy::{FileGrant, Grants, ResourceLimits, SpawnGrant};
 use skills_process::{KeyFiles, ProgramFinder, ProtectedEntries, ResolvedProgram};
 use skills_sandbox::{Environment, Job, Program, Quota, SandboxError};
 
+use crate::certificate_rules::certificate_rules;
 use crate::denied_settings;
 use crate::disk_limits;
 use crate::isolation::IsolationLevel;
@@ -15,7 +16,7 @@ use crate::path_rule::{PathAccess, PathRule, PlanContext, SymlinkPolicy};
 use crate::rootfs_plan::{RootFsPlan, home_path};
 use crate::run_network::{RunNetwork, proxy_endpoint};
 use crate::scratch_dirs::temporary_dir;
-use crate::system_paths::{CERTIFICATES, DEVICES, DYNAMIC_LOADERS, SYSTEM_DIRS, SYSTEM_SETTINGS};
+use crate::system_paths::{DEVICES, DYNAMIC_LOADERS, SYSTEM_DIRS, SYSTEM_SETTINGS};
 use crate::user_ids::UserIds;
 
 /// The directory of links to programs, in the root file system of a run.
@@ -119,10 +120,8 @@ impl Plan {
         let protected = find_protected(grants)?;
         let keys = find_keys(grants, context.isolation)?;
         check_readable(&current_dir, &keys)?;
-        let mut paths = build_path_rules(grants, &program, program_finder, context);
+        let mut paths = build_path_rules(job, &program, program_finder, context);
         paths.extend(PathRule::own_terminal(job));
-        let certificates = job.certificates().into_iter();
-        paths.extend(certificates.map(|file| PathRule::granted(file, PathAccess::Read)));
         if has_namespaces {
             paths.extend(exception_rules(grants, &protected, &keys));
         } else {
@@ -427,11 +426,12 @@ fn home_of_run(context: &PlanContext) -> PathBuf {
 }
 
 fn build_path_rules(
-    grants: &Grants,
+    job: &Job,
     program: &ResolvedProgram,
     program_finder: &ProgramFinder,
     context: &PlanContext,
 ) -> Vec<PathRule> {
+    let grants = job.grants();
     // The first rule is the directory of the program, which `RootFsPlan` keeps read-only.
     let mut rules: Vec<PathRule> = grants.files().iter().map(PathRule::of_grant).collect();
     // With namespaces the scratch directory is a file system in memory, not a path of the host.
@@ -440,9 +440,7 @@ fn build_path_rules(
     }
     rules.extend(system_rules(&SYSTEM_DIRS, PathAccess::Read));
     rules.extend(system_rules(&SYSTEM_SETTINGS, PathAccess::ReadPublic));
-    if *grants.network() != NetworkGrant::None {
-        rules.extend(system_rules(&CERTIFICATES, PathAccess::Read));
-    }
+    rules.extend(certificate_rules(job));
     rules.extend(program_rules(program));
     rules.extend(system_rules(&DYNAMIC_LOADERS, PathAccess::Execute));
     rules.extend(device_rules());

@@ -24,14 +24,6 @@ pub(crate) const DYNAMIC_LOADERS: [&str; 4] = [
     "/lib/ld-musl-x86_64.so.1",
     "/lib/ld-musl-aarch64.so.1",
 ];
-/// Certificates of authorities, for runs with granted hosts. `/etc/ssl` itself is not listed, since
-/// `/etc/ssl/private` contains private keys.
-pub(crate) const CERTIFICATES: [&str; 4] = [
-    "/etc/ssl/certs",
-    "/etc/ssl/cert.pem",
-    "/etc/pki/tls/certs",
-    "/etc/pki/ca-trust/extracted",
-];
 /// Settings that programs of the system read: fonts, types of files, names of ports, the time zone. `/etc` as a
 /// whole contains keys and passwords.
 pub(crate) const SYSTEM_SETTINGS: [&str; 24] = [

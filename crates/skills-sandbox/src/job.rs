@@ -5,13 +5,10 @@ use std::path::{Component, Path, PathBuf};
 use std::time::Duration;
 
 use bytes::Bytes;
-use skills_policy::{Grants, NetworkGrant, is_unsafe_variable};
+use skills_policy::{Grants, is_unsafe_variable};
 
 use crate::env_variable::EnvVariable;
-use crate::{
-    CancellationToken, Locale, Program, ProgramStreams, Quota, SandboxError, ScriptType,
-    certificates,
-};
+use crate::{CancellationToken, Locale, Program, ProgramStreams, Quota, SandboxError, ScriptType};
 
 /// A program with its arguments, environment, input and grants, for a backend to run. A job cannot
 /// exist without [`Grants`], which only policy creates, so every run was authorized.
@@ -50,8 +47,8 @@ pub struct Job {
     current_dir: Option<PathBuf>,
     path_aliases: Vec<(PathBuf, PathBuf)>,
     user_home: Option<PathBuf>,
-    locale: Locale,
-    certificates: Option<PathBuf>,
+    pub(crate) locale: Locale,
+    pub(crate) certificates: Option<PathBuf>,
     quotas: Vec<Quota>,
     cancellation: Option<CancellationToken>,
     deadline_grace: Duration,
@@ -170,53 +167,6 @@ impl Job {
     #[must_use]
     pub fn user_home_path(&self) -> Option<&Path> {
         self.user_home.as_deref()
-    }
-
-    /// Sets the language and the time zone of the user. Containers get the time zone alone, since an image
-    /// has languages of its own; WebAssembly gets none.
-    pub fn locale(mut self, locale: Locale) -> Self {
-        self.locale = locale;
-        self
-    }
-
-    /// Returns the language and the time zone of the user.
-    #[must_use]
-    pub fn user_locale(&self) -> &Locale {
-        &self.locale
-    }
-
-    /// Sets a file with the certificate authorities of the user, as an absolute path without symlinks. A
-    /// program with granted hosts may read it, like those of the system, and finds it by `SSL_CERT_FILE`
-    /// and the like. Only the Linux backend does this.
-    pub fn certificate_file(mut self, path: impl Into<PathBuf>) -> Self {
-        self.certificates = Some(path.into());
-        self
-    }
-
-    /// Returns the file with the certificate authorities of the user, if hosts are granted.
-    #[must_use]
-    pub fn certificates(&self) -> Option<&Path> {
-        match self.grants.network() {
-            NetworkGrant::None => None,
-            _ => self.certificates.as_deref(),
-        }
-    }
-
-    /// Returns the variables by which a program finds this file.
-    #[must_use]
-    pub fn certificate_variables(&self) -> Vec<(String, String)> {
-        let file = self.certificates().and_then(Path::to_str);
-        file.into_iter().flat_map(certificates::variables).collect()
-    }
-
-    /// Returns the variables of the language, with `default` as `LANG` if the user sets none. Other variables
-    /// that the job sets itself are not among them.
-    #[must_use]
-    pub fn languages(&self, default: &str) -> Vec<(String, String)> {
-        let is_own = |name: &str| self.filtered_envs().any(|(own, _)| own == name);
-        let mut languages = self.locale.languages(default);
-        languages.retain(|(name, _)| name == "LANG" || !is_own(name));
-        languages
     }
 
     /// Hides an absolute path and everything below it, also inside a granted directory. A backend that

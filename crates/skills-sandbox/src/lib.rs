@@ -31,10 +31,10 @@
 
 mod cancellation;
 mod capture;
-mod certificates;
 mod env_variable;
 mod error;
 mod job;
+mod job_of_user;
 mod locale;
 mod program;
 mod program_environment;

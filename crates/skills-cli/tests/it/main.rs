@@ -11,6 +11,8 @@ mod audit;
 mod build;
 mod check;
 mod collections;
+#[cfg(unix)]
+mod company_proxy;
 mod compile_wasm;
 #[cfg(all(target_os = "linux", feature = "container", feature = "packages"))]
 mod containers;

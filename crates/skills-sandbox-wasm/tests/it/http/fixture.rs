@@ -13,6 +13,7 @@ use skills_policy::{
 };
 use skills_sandbox::{Job, Program, RunOutput, Sandbox, SandboxError};
 use skills_sandbox_wasm::{HttpLimits, WasmSandbox};
+use skills_test_support::source_tree;
 use tempfile::TempDir;
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
@@ -221,7 +222,7 @@ impl HttpFixture {
         let sandbox = SANDBOX.0.clone().connector(network.clone());
         Self {
             network,
-            sandbox: sandbox.certificate_file(certificates),
+            sandbox: sandbox.certificate_file(source_tree().join(certificates)),
             grants: grants(patterns, ResourceLimits::default()),
         }
     }

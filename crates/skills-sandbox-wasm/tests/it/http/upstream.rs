@@ -8,10 +8,7 @@ use tokio::net::TcpListener;
 use super::fixture::{Generation, HttpFixture, OK, Security, acceptor};
 
 /// The authority of the certificate of `a.example`.
-const AUTHORITY: &str = concat!(
-    env!("CARGO_MANIFEST_DIR"),
-    "/tests/it/http/certificates/authority.pem"
-);
+const AUTHORITY: &str = "crates/skills-sandbox-wasm/tests/it/http/certificates/authority.pem";
 const AUTHORIZATION: &str = "Basic YWRhOnNlY3JldA==";
 
 type Heads = Arc<Mutex<Vec<String>>>;
@@ -127,11 +124,7 @@ async fn a_proxy_that_asks_for_credentials_says_nothing_to_the_program() {
 #[tokio::test]
 async fn a_file_without_certificates_is_an_error() {
     let (url, heads) = start_proxy(OK).await;
-    let fixture = HttpFixture::behind(
-        &["a.example"],
-        &url,
-        concat!(env!("CARGO_MANIFEST_DIR"), "/Cargo.toml"),
-    );
+    let fixture = HttpFixture::behind(&["a.example"], &url, "Cargo.toml");
     let job = fixture.job(Generation::Two, &["https", "a.example", "/"]);
     let error = fixture.run(job).await.unwrap_err();
     assert!(
