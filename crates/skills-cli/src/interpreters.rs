@@ -2,6 +2,8 @@
 
 mod interpreter_arg;
 #[cfg(unix)]
+mod project_version;
+#[cfg(unix)]
 mod trusted_path;
 
 use std::path::Path;
@@ -17,8 +19,8 @@ use crate::settings::Settings;
 
 pub(crate) use interpreter_arg::{InterpreterArg, parse_interpreter};
 
-/// Configures interpreters: the given ones, else those of the settings, else those of the system,
-/// else those in trusted directories of `PATH`.
+/// Configures interpreters: the given ones, else those of the settings, else those of the versions that the
+/// project chooses, else those of the system, else those in trusted directories of `PATH`.
 #[cfg(unix)]
 pub(crate) fn configure(
     builder: Builder,
@@ -33,6 +35,11 @@ pub(crate) fn configure(
     let all: Vec<&InterpreterArg> = settings.iter().chain(given).collect();
     let finder = skills_runtime::ProgramFinder::default();
     let finder = finder.with_fallback_path(trusted_path::trusted_dirs(environment));
+    let of_project = project_version::chosen(environment).into_iter();
+    let finder = of_project.fold(finder, |finder, (kind, path)| {
+        finder.override_interpreter(kind, path)
+    });
+    let override_interpreter = |finder, known| override_interpreter(finder, known, environment);
     let shared = all.iter().filter(|known| known.skill.is_none());
     let finder = shared.copied().try_fold(finder, override_interpreter)?;
     let mut skills: Vec<&String> = all
@@ -60,9 +67,26 @@ pub(crate) fn configure(
 fn override_interpreter(
     finder: skills_runtime::ProgramFinder,
     chosen: &InterpreterArg,
+    environment: &Environment,
 ) -> anyhow::Result<skills_runtime::ProgramFinder> {
     // Symlinks are not resolved: Python finds its virtual environment by the path of the symlink.
-    Ok(finder.override_interpreter(chosen.kind, std::path::absolute(&chosen.path)?))
+    let path = std::path::absolute(&chosen.path)?;
+    let behind_shim = project_version::behind_shim(chosen.kind, &path, environment);
+    Ok(finder.override_interpreter(chosen.kind, behind_shim.unwrap_or(path)))
+}
+
+/// Returns why the version that the project chooses for scripts of a type is not used, as a sentence; `None`
+/// if it is, or if the project chooses none.
+#[cfg(unix)]
+pub(crate) fn unused_version(kind: ScriptType, environment: &Environment) -> Option<String> {
+    let default = skills_runtime::ProgramFinder::default().find_interpreter(kind);
+    let default = default.ok().map(|found| found.executable);
+    project_version::reason_against(kind, default.as_deref(), environment)
+}
+
+#[cfg(not(unix))]
+pub(crate) fn unused_version(_kind: ScriptType, _environment: &Environment) -> Option<String> {
+    None
 }
 
 #[cfg(not(unix))]

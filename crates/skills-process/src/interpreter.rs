@@ -29,6 +29,7 @@
 mod bounded_read;
 mod finder;
 mod grantable;
+mod installed;
 mod prefix;
 mod resolve;
 mod resolved_program;
@@ -41,5 +42,6 @@ mod venv;
 mod version;
 
 pub use finder::ProgramFinder;
+pub use installed::installed_program;
 pub use resolved_program::ResolvedProgram;
 pub use runtimes::{interpreter_args, interpreter_names};

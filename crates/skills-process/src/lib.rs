@@ -57,7 +57,9 @@ mod small_executable;
 mod supervise;
 
 #[cfg(unix)]
-pub use interpreter::{ProgramFinder, ResolvedProgram, interpreter_args, interpreter_names};
+pub use interpreter::{
+    ProgramFinder, ResolvedProgram, installed_program, interpreter_args, interpreter_names,
+};
 #[cfg(unix)]
 pub use key_files::{KeyFile, KeyFiles, KeySearchLimit, holds_key_by_content};
 #[cfg(unix)]

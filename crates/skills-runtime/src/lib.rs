@@ -92,7 +92,7 @@ pub use skills_policy::{
     SandboxChoice, Secret,
 };
 #[cfg(all(feature = "native", unix))]
-pub use skills_process::{ProgramFinder, memory_scratch_parent};
+pub use skills_process::{ProgramFinder, installed_program, memory_scratch_parent};
 /// Prompts for models, and mentions in user input.
 pub use skills_prompt as prompt;
 pub use skills_prompt::{Budget, SkillList};

@@ -33,7 +33,7 @@ use crate::execution::ExecutionArgs;
 use crate::exit::Exit;
 use crate::finish_compilations::finish_compilations;
 use crate::input;
-use crate::interpreters;
+use crate::interpreters::{self, InterpreterArg};
 use crate::lookup;
 use crate::output::Output;
 use crate::program_args::WorkingDirectory;
@@ -152,6 +152,7 @@ impl Run {
         let planned = runtime.executor().plan(&name, options);
         let planned = planned.map_err(|error| explain_error(&runtime, &name, error))?;
         self.check_deterministic(planned.mode())?;
+        note_unused_version(&planned, &chosen, context)?;
         let planned = self.ask_for_environment(planned, questions, context)?;
         // Creates the output directory first, so that a failure shows before the run.
         let output_dir = self.output.as_deref().map(create_output_dir).transpose()?;
@@ -421,6 +422,30 @@ impl Run {
         report::print_replaced_exit(ended, exit, output);
         Ok(Exit::Run(exit))
     }
+}
+
+/// Says why scripts do not run with the version that the project chooses, if no interpreter was named.
+fn note_unused_version(
+    planned: &PlannedRun,
+    chosen: &[InterpreterArg],
+    context: &Context,
+) -> anyhow::Result<()> {
+    let ExecutionMode::Native { script_type, .. } = planned.mode() else {
+        return Ok(());
+    };
+    let settings = &context.settings()?.interpreters;
+    // A shim leads to the version that is chosen.
+    let is_named = |known: &InterpreterArg| {
+        let directory = known.path.parent();
+        known.kind == *script_type && !directory.is_some_and(|parent| parent.ends_with("shims"))
+    };
+    if chosen.iter().chain(settings).any(is_named) {
+        return Ok(());
+    }
+    if let Some(reason) = interpreters::unused_version(*script_type, &context.environment) {
+        context.output.status(&format!("note: {reason}"));
+    }
+    Ok(())
 }
 
 /// Adds a hint to an error of a skill that cannot be used, or that has source but was not built.

@@ -261,3 +261,179 @@ fn the_hint_about_containers_is_for_users() {
     help: set `container-image` to the image of the containers, or select another sandbox
     ");
 }
+
+/// A project with a file that names a version, and a home directory with versions of a manager: each is a
+/// program that prints where it is.
+#[cfg(target_os = "linux")]
+struct Versions {
+    directory: tempfile::TempDir,
+}
+
+#[cfg(target_os = "linux")]
+impl Versions {
+    fn new() -> Self {
+        let versions = Self {
+            directory: tempfile::tempdir().unwrap(),
+        };
+        skill_in(
+            &versions.path("project"),
+            "main.py",
+            "import sys\nprint(sys.executable)\n",
+        );
+        for version in ["3.9.18", "3.11.7", "3.12.1"] {
+            versions.install(&format!("home/.pyenv/versions/{version}"));
+        }
+        versions.file("home/.pyenv/version", "3.9.18\n");
+        versions.script("home/.pyenv/shims/python3", "#!/bin/sh\nexec pyenv exec\n");
+        versions
+    }
+
+    fn path(&self, name: &str) -> std::path::PathBuf {
+        self.directory.path().canonicalize().unwrap().join(name)
+    }
+
+    fn file(&self, name: &str, text: &str) {
+        let path = self.path(name);
+        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+        std::fs::write(path, text).unwrap();
+    }
+
+    fn script(&self, name: &str, text: &str) {
+        use std::os::unix::fs::PermissionsExt;
+        self.file(name, text);
+        let executable = std::fs::Permissions::from_mode(0o755);
+        std::fs::set_permissions(self.path(name), executable).unwrap();
+    }
+
+    /// Installs the Python of the system as a version.
+    fn install(&self, prefix: &str) {
+        let bin = self.path(prefix).join("bin");
+        std::fs::create_dir_all(&bin).unwrap();
+        std::fs::copy("/usr/bin/python3", bin.join("python3")).unwrap();
+    }
+
+    /// Runs the script, and returns the interpreter without the directory, and what the command says.
+    fn run(&self, arguments: &[&str], variables: &[(&str, &str)]) -> (String, String) {
+        let directory = self.path("project");
+        let scratch = self.path("scratch");
+        std::fs::create_dir_all(&scratch).unwrap();
+        let arguments = [&["run", "one", "--root", "skills"], arguments].concat();
+        let output = command(&arguments, &scratch)
+            .current_dir(directory)
+            .env("HOME", self.path("home"))
+            .envs(variables.iter().copied())
+            .output()
+            .unwrap();
+        let text = |bytes| {
+            let text = String::from_utf8(bytes).unwrap();
+            text.replace(&self.path("").display().to_string(), "")
+        };
+        let (stdout, stderr) = (text(output.stdout), text(output.stderr));
+        assert_eq!(output.status.code(), Some(0), "{stderr}");
+        (stdout.trim().to_owned(), stderr)
+    }
+}
+
+#[cfg(target_os = "linux")]
+fn of_pyenv(version: &str) -> (String, String) {
+    let path = format!("home/.pyenv/versions/{version}/bin/python3");
+    (path, String::new())
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_project_chooses_among_the_versions_of_the_user() {
+    if skip_without_sandbox() {
+        return;
+    }
+    let versions = Versions::new();
+    let shim = versions
+        .path("home/.pyenv/shims/python3")
+        .display()
+        .to_string();
+    let shim = format!("python={shim}");
+    let system = versions.run(&[], &[]);
+    assert!(system.0.starts_with("/usr/bin/python3"), "{system:?}");
+    assert_eq!(
+        versions.run(&["--interpreter", &shim], &[]),
+        of_pyenv("3.9.18")
+    );
+    for (name, text, version) in [
+        (".tool-versions", "python 3.12\n", "3.12.1"),
+        (".python-version", "3.11\n", "3.11.7"),
+    ] {
+        versions.file(&format!("project/{name}"), text);
+        assert_eq!(versions.run(&[], &[]), of_pyenv(version));
+        assert_eq!(
+            versions.run(&["--interpreter", &shim], &[]),
+            of_pyenv(version)
+        );
+    }
+    // What the user says comes first, and a setting or an option before it.
+    let of_user = [("PYENV_VERSION", "3.12.1")];
+    assert_eq!(versions.run(&[], &of_user), of_pyenv("3.12.1"));
+    let named = versions.run(&["--interpreter", "python=/usr/bin/python3"], &of_user);
+    assert_eq!(named, system);
+    versions.file("project/.python-version", "system\n");
+    assert_eq!(versions.run(&[], &[]), system);
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_version_that_is_not_installed_or_not_a_version_changes_nothing() {
+    if skip_without_sandbox() {
+        return;
+    }
+    let versions = Versions::new();
+    let system = versions.run(&[], &[]).0;
+    // Versions where others could put one, and a virtual environment, which has code of its own.
+    versions.install("project/versions/3.13.0");
+    versions.install("home/.pyenv/versions/own");
+    versions.file("home/.pyenv/versions/own/pyvenv.cfg", "home = /usr/bin\n");
+    versions.install("elsewhere/9.9");
+    let elsewhere = versions.path("elsewhere/9.9").display().to_string();
+    let large = "1".repeat(1 << 20);
+    for (text, cause) in [
+        ("3.13.0", "python 3.13.0 is not installed"),
+        ("own", "python own is not installed"),
+        ("9.9", "python 9.9 is not installed"),
+        ("../../../elsewhere/9.9", "it does not name a version"),
+        (&elsewhere, "it does not name a version"),
+        ("lts/*", "it does not name a version"),
+        ("\u{1b}[2J", "it does not name a version"),
+        (&large, "it is not a text file of at most 64 KiB"),
+    ] {
+        versions.file("project/.python-version", text);
+        let (python, note) = versions.run(&[], &[]);
+        assert_eq!(python, system, "{text}");
+        let expected = format!("note: the version of `.python-version` is not used: {cause}");
+        assert!(
+            note.starts_with(&expected) && note.lines().count() == 1,
+            "{note}"
+        );
+    }
+    std::fs::remove_file(versions.path("project/.python-version")).unwrap();
+    versions.file("secret", "3.11.7\n");
+    let link = versions.path("project/.python-version");
+    std::os::unix::fs::symlink(versions.path("secret"), link).unwrap();
+    let (python, note) = versions.run(&[], &[]);
+    assert!(
+        python == system && note.contains("it is not a text file"),
+        "{note}"
+    );
+    // A directory that others can write, and one in the project.
+    std::fs::remove_file(versions.path("project/.python-version")).unwrap();
+    versions.file("project/.python-version", "3.11.7\n");
+    use std::os::unix::fs::PermissionsExt;
+    let open = versions.path("home/.pyenv/versions");
+    std::fs::set_permissions(&open, std::fs::Permissions::from_mode(0o777)).unwrap();
+    assert_eq!(versions.run(&[], &[]).0, system);
+    std::fs::set_permissions(&open, std::fs::Permissions::from_mode(0o755)).unwrap();
+    let root = versions.path("project").display().to_string();
+    versions.file("project/.python-version", "3.13.0\n");
+    assert_eq!(versions.run(&[], &[("PYENV_ROOT", &root)]).0, system);
+    assert_eq!(
+        versions.run(&[], &[("PYENV_ROOT", "versions/..")]).0,
+        system
+    );
+}

@@ -4,6 +4,7 @@
 use std::path::{Path, PathBuf};
 
 use super::bounded_read::{SkipReason, is_script, list_names, read_text};
+use super::installed::is_version_of;
 use super::version::{highest_first, is_version};
 
 /// The names of mise, past and present.
@@ -89,13 +90,6 @@ fn resolve_env_shim(root: &Path, name: &str) -> Result<PathBuf, SkipReason> {
         Some(word) => format!("version {word} has no `{name}`"),
         None => no_version_has(&versions, name),
     })
-}
-
-/// `3.11` means the highest `3.11.x`, as it does for the managers themselves.
-fn is_version_of(version: &str, wanted: &str) -> bool {
-    version
-        .strip_prefix(wanted)
-        .is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
 }
 
 fn first_file(mut paths: impl Iterator<Item = PathBuf>) -> Option<PathBuf> {
