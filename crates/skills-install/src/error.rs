@@ -105,6 +105,17 @@ pub(crate) enum Refusal {
     Encrypted,
 }
 
+/// A directory of a repository that stands for a commit of another one.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Submodule {
+    pub(crate) path: String,
+    pub(crate) commit: String,
+    /// The other repository as this one names it; `None` if it does not.
+    pub(crate) url: Option<String>,
+    /// The commit as a source of skills, if the name of the repository is one.
+    pub(crate) source: Option<String>,
+}
+
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum Repr {
     #[error(transparent)]
@@ -141,6 +152,7 @@ pub(crate) enum Repr {
         from: String,
         name: Option<String>,
         available: Vec<String>,
+        submodules: Vec<Submodule>,
     },
     #[error("several skills have the name `{name}`: {}", paths.join(", "))]
     SameName { name: String, paths: Vec<String> },
@@ -262,6 +274,14 @@ impl InstallError {
         .into()
     }
 
+    /// Names the submodules of a source in which a skill was not found.
+    pub(crate) fn with_submodules(mut self, list: impl FnOnce() -> Vec<Submodule>) -> Self {
+        if let Repr::NoSkill { submodules, .. } = &mut *self.0 {
+            *submodules = list();
+        }
+        self
+    }
+
     /// Returns the class of the error.
     #[must_use]
     pub fn kind(&self) -> InstallErrorKind {
@@ -312,6 +332,9 @@ impl InstallError {
             Repr::Digest { .. } => {
                 "the source publishes other content than it announces; report it to its owner"
                     .to_owned()
+            }
+            Repr::NoSkill { submodules, .. } if !submodules.is_empty() => {
+                submodules_help(submodules)
             }
             Repr::NoSkill { available, .. } if !available.is_empty() => {
                 format!("available: {}", available.join(", "))
@@ -398,5 +421,31 @@ fn trust_help(reason: UnverifiedReason) -> &'static str {
             "set `sigstore-trusted-root` to the path of a `trusted_root.json`, beside `signature-identities`"
         }
         UnverifiedReason::NoSigstore => "build with `--features sigstore`",
+    }
+}
+
+/// The maximum number of submodules in a message.
+const MAX_SUBMODULES: usize = 3;
+
+/// Returns what to install instead of submodules, which are not followed: a repository must not decide
+/// which others are fetched.
+fn submodules_help(submodules: &[Submodule]) -> String {
+    let described = submodules.iter().take(MAX_SUBMODULES).map(|submodule| {
+        let Submodule { path, commit, .. } = submodule;
+        match (&submodule.source, &submodule.url) {
+            (Some(source), _) => {
+                format!("`{path}` is a submodule, which is not fetched; add `{source}`")
+            }
+            // Of others, such as one relative to this repository, only a person knows what is meant.
+            (None, Some(url)) => {
+                format!("`{path}` is a submodule, commit {commit} of `{url}`, which is not fetched")
+            }
+            (None, None) => format!("`{path}` is a submodule, which is not fetched"),
+        }
+    });
+    let described = described.collect::<Vec<_>>().join("; ");
+    match submodules.len().checked_sub(MAX_SUBMODULES) {
+        Some(more @ 1..) => format!("{described}; and {more} more"),
+        _ => described,
     }
 }

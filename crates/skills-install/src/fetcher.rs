@@ -195,7 +195,9 @@ impl Fetcher {
         };
         let skills = match wanted {
             Wanted::Names(names) => {
-                let skills = self.fetch_named(from, &files, names, scratch)?;
+                let skills = self.fetch_named(from, &files, names, scratch);
+                let skills =
+                    skills.map_err(|error| error.with_submodules(|| origin.submodules()))?;
                 check_names(&skills)?;
                 return Ok(Fetched {
                     skills,
@@ -224,6 +226,10 @@ impl Fetcher {
             }
         }
         check_names(&skills)?;
+        let explain = |(names, error): (_, InstallError)| {
+            (names, error.with_submodules(|| origin.submodules()))
+        };
+        let rejected = rejected.into_iter().map(explain).collect();
         Ok(Fetched { skills, rejected })
     }
 

@@ -155,6 +155,7 @@ pub(crate) fn no_skill(
         from: spec.to_string(),
         name: name.cloned(),
         available: available.take(MAX_SHOWN).collect(),
+        submodules: Vec::new(),
     }
     .into()
 }

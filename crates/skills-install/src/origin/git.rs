@@ -14,7 +14,7 @@ use std::path::Path;
 pub(super) use self::address::is_by_itself;
 use super::git_command::{GitOptions, GitRepository, Running};
 use super::tree::{Origin, WantedPaths, skill_files};
-use crate::error::{InstallError, Refusal};
+use crate::error::{InstallError, Refusal, Submodule};
 use crate::fetch_options::FetchOptions;
 use crate::source::problem::Problem;
 use crate::source::text::explicit_path;
@@ -24,6 +24,8 @@ use crate::{FetchLimits, TreePath};
 
 /// Maximum length of a listed name with its object, in bytes.
 const MAX_RECORD_BYTES: u64 = 1 << 16;
+/// The file that names the repositories of submodules.
+const MODULES_FILE: &str = ".gitmodules";
 /// The local name of the fetched commit.
 const TARGET: &str = "refs/skills/target";
 /// How a fetch starts that gets no content but what is asked for.
@@ -90,6 +92,8 @@ pub(crate) struct Repository {
     is_tag: bool,
     entries: BTreeMap<TreePath, TreeEntry>,
     refused: Vec<(Vec<u8>, Refusal)>,
+    /// The paths of submodules with their commits.
+    submodules: Vec<(String, String)>,
     limits: FetchLimits,
 }
 
@@ -133,6 +137,7 @@ impl Repository {
             is_tag,
             entries: BTreeMap::new(),
             refused: Vec::new(),
+            submodules: Vec::new(),
             limits: limits.clone(),
         };
         repository.list()?;
@@ -176,6 +181,8 @@ impl Repository {
                 "120000" => TreeEntryKind::Link,
                 "160000" => {
                     self.refused.push((path.to_owned(), Refusal::Submodule));
+                    let shown = String::from_utf8_lossy(path).into_owned();
+                    self.submodules.push((shown, object.to_owned()));
                     continue;
                 }
                 _ => {
@@ -239,6 +246,30 @@ impl Repository {
     }
 }
 
+impl Repository {
+    /// Returns the repositories of submodules by their paths, as `.gitmodules` names them.
+    fn submodule_urls(&self) -> Result<BTreeMap<String, String>, InstallError> {
+        let file = TreePath::new(MODULES_FILE).ok();
+        let Some(entry) = file.and_then(|file| self.entries.get(&file)) else {
+            return Ok(BTreeMap::new());
+        };
+        if self.submodules.is_empty() || entry.kind == TreeEntryKind::Link {
+            return Ok(BTreeMap::new());
+        }
+        self.fetch_objects(std::slice::from_ref(&entry.object))?;
+        let blob = [
+            "config",
+            "--blob",
+            &entry.object,
+            "--no-includes",
+            "-z",
+            "--list",
+        ];
+        let listed = self.git.output(&blob)?;
+        Ok(urls_of_modules(&String::from_utf8_lossy(&listed)))
+    }
+}
+
 impl Origin for Repository {
     fn skill_files(&self) -> Vec<TreePath> {
         let files = self.entries.iter();
@@ -298,6 +329,24 @@ impl Origin for Repository {
         Ok(())
     }
 
+    fn submodules(&self) -> Vec<Submodule> {
+        // Without the names of the others a message still says that they are submodules.
+        let urls = self.submodule_urls().unwrap_or_default();
+        let submodules = self.submodules.iter().map(|(path, commit)| {
+            let url = urls.get(path);
+            // A relative one is below this repository, not below the directory of the user.
+            let absolute = url.filter(|url| !url.starts_with('.'));
+            let source = absolute.map(|url| format!("git+{url}#{commit}"));
+            Submodule {
+                path: path.clone(),
+                commit: commit.clone(),
+                source: source.filter(|source| source.parse::<SourceSpec>().is_ok()),
+                url: url.cloned(),
+            }
+        });
+        submodules.collect()
+    }
+
     fn has_file(&self, path: &TreePath) -> bool {
         let entry = self.entries.get(path);
         entry.is_some_and(|entry| matches!(entry.kind, TreeEntryKind::File { .. }))
@@ -314,6 +363,23 @@ impl Origin for Repository {
     fn is_tag(&self) -> bool {
         self.is_tag
     }
+}
+
+/// Returns URLs by paths, of the variables `submodule.NAME.path` and `submodule.NAME.url`, each followed by
+/// a line end, its value and NUL.
+fn urls_of_modules(listed: &str) -> BTreeMap<String, String> {
+    let variables = listed.split('\0').filter_map(|variable| {
+        let (key, value) = variable.split_once('\n')?;
+        let (name, field) = key.strip_prefix("submodule.")?.rsplit_once('.')?;
+        Some(((name, field), value))
+    });
+    let variables: BTreeMap<(&str, &str), &str> = variables.collect();
+    let paths = variables.iter().filter(|((_, field), _)| *field == "path");
+    let urls = paths.filter_map(|((name, _), path)| {
+        let url = variables.get(&(*name, "url"))?;
+        Some(((*path).to_owned(), (*url).to_owned()))
+    });
+    urls.collect()
 }
 
 fn listed_twice(path: &[u8]) -> InstallError {

@@ -7,7 +7,7 @@ use skills_discovery::SKILL_FILE;
 use skills_signature::{Signatures, Signer};
 
 use crate::TreePath;
-use crate::error::InstallError;
+use crate::error::{InstallError, Submodule};
 use crate::staged_tree::StagedTree;
 
 /// Returns the signer, from the signatures and the bytes of a file.
@@ -55,6 +55,11 @@ pub(crate) trait Origin {
     /// directory.
     fn fixes_names(&self) -> bool {
         false
+    }
+
+    /// Returns the submodules of a repository, of which the content is not fetched.
+    fn submodules(&self) -> Vec<Submodule> {
+        Vec::new()
     }
 
     /// Returns the time of the version in seconds since 1970, if the source has one.

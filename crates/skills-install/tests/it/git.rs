@@ -322,6 +322,61 @@ fn what_a_repository_can_contain_but_a_skill_cannot_is_refused() {
     assert!(error.to_string().contains("submodule"), "{error}");
 }
 
+#[test]
+fn a_skill_that_is_a_submodule_is_named_with_its_source() {
+    if !has_git() {
+        return;
+    }
+    let fixture = Fixture::new();
+    fixture.file("repository/README.md", "");
+    let commit = commit_at(&fixture, "1000");
+    let repository = fixture.path("repository");
+    let add = |path: &str| {
+        let submodule = format!("160000,{commit},{path}");
+        git(
+            &repository,
+            &["update-index", "--add", "--cacheinfo", &submodule],
+        );
+    };
+    let help = |modules: &str| {
+        fixture.file("repository/.gitmodules", modules);
+        git(&repository, &["add", ".gitmodules"]);
+        git(&repository, &["commit", "--quiet", "-m", "submodule"]);
+        let source = format!("git+{}/.git", repository.display());
+        let error = fixture.add(&source).unwrap_err();
+        assert_eq!(error.kind(), InstallErrorKind::Skill, "{error}");
+        error.help().unwrap()
+    };
+    add("skills/deep");
+    let module = |url: &str| {
+        format!(
+            "[include]\n\tpath = /etc/passwd\n[submodule \"a.b\"]\n\tpath = skills/deep\n\turl = {url}\n"
+        )
+    };
+    let named = "`skills/deep` is a submodule";
+    assert_eq!(
+        help(&module("https://git.example/deep.git")),
+        format!("{named}, which is not fetched; add `git+https://git.example/deep.git#{commit}`")
+    );
+    // What is not a source is no suggestion, and nothing of it is started.
+    for url in ["../deep.git", "ext::sh -c id", "--upload-pack=id"] {
+        assert_eq!(
+            help(&module(url)),
+            format!("{named}, commit {commit} of `{url}`, which is not fetched")
+        );
+    }
+    for modules in [
+        "",
+        "not a configuration [",
+        "[submodule \"a\"]\n\turl = https://git.example/a\n",
+    ] {
+        assert_eq!(help(modules), format!("{named}, which is not fetched"));
+    }
+    ["b", "c", "d", "e"].into_iter().for_each(add);
+    let help = help(&"# a comment\n".repeat(100_000));
+    assert!(help.ends_with("; and 2 more") && help.len() < 300, "{help}");
+}
+
 /// Writes an object of git, also one that git itself would not make, and returns its name.
 fn write_object(repository: &Path, kind: &str, content: &[u8]) -> String {
     let mut child = Command::new(git_program().unwrap())
