@@ -53,7 +53,11 @@ fn check(path: &Path) -> Result<(), String> {
 }
 
 #[cfg(all(test, unix))]
-#[expect(clippy::disallowed_methods, reason = "tests make their own files")]
+#[expect(
+    clippy::disallowed_methods,
+    clippy::unwrap_used,
+    reason = "tests make their own files"
+)]
 mod tests {
     use std::fs::{self, Permissions};
     use std::os::unix::fs::{PermissionsExt, symlink};
@@ -82,7 +86,7 @@ mod tests {
     fn is_used(first: PathBuf) -> bool {
         let host = Host::new();
         let shared = host.directory("shared", 0o1777);
-        let selected = TempDir::select_of(first.clone(), &[shared.clone()], None);
+        let selected = TempDir::select_of(first.clone(), std::slice::from_ref(&shared), None);
         assert_eq!(selected.problem.is_none(), selected.path == first);
         assert!([first.clone(), shared].contains(&selected.path));
         selected.path == first
@@ -143,7 +147,7 @@ mod tests {
         assert_eq!(select(&[one.clone(), two.clone()]), one);
         assert_eq!(select(&[missing.clone(), two.clone()]), two);
         assert!(!own.exists());
-        assert_eq!(select(&[missing.clone()]), own);
+        assert_eq!(select(std::slice::from_ref(&missing)), own);
         assert_eq!(
             fs::metadata(&own).unwrap().permissions().mode() & 0o777,
             0o700

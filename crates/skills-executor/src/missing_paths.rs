@@ -15,6 +15,7 @@ use crate::error::{Repr, RuntimeError};
 pub(crate) struct CreatedFiles(Vec<CreatedFile>);
 
 struct CreatedFile {
+    path: PathBuf,
     directory: Dir,
     name: PathBuf,
     modified: Option<SystemTime>,
@@ -69,6 +70,7 @@ impl CreatedFiles {
                 let file = directory.open_with(below, &options)?;
                 let modified = file.metadata()?.modified().ok();
                 self.0.push(CreatedFile {
+                    path: path.to_owned(),
                     directory,
                     name: below.to_owned(),
                     modified: modified.map(cap_std::time::SystemTime::into_std),
@@ -79,22 +81,36 @@ impl CreatedFiles {
     }
 }
 
+impl CreatedFiles {
+    /// Describes the files that a program which failed did not write: it may have wanted directories.
+    pub(crate) fn notes_on_untouched(&self) -> impl Iterator<Item = String> {
+        let untouched = self.0.iter().filter(|file| file.is_untouched());
+        untouched.map(|file| {
+            let path = file.path.display();
+            format!(
+                "`write:{path}` did not exist, and the program got an empty file there; for a directory write `write:{path}/`"
+            )
+        })
+    }
+}
+
+impl CreatedFile {
+    fn is_untouched(&self) -> bool {
+        let metadata = self.directory.symlink_metadata(&self.name);
+        metadata.is_ok_and(|metadata| {
+            let modified = metadata.modified().ok();
+            metadata.is_file()
+                && metadata.len() == 0
+                && modified.map(cap_std::time::SystemTime::into_std) == self.modified
+        })
+    }
+}
+
 impl Drop for CreatedFiles {
     fn drop(&mut self) {
-        for file in &self.0 {
-            let is_untouched = file
-                .directory
-                .symlink_metadata(&file.name)
-                .is_ok_and(|metadata| {
-                    let modified = metadata.modified().ok();
-                    metadata.is_file()
-                        && metadata.len() == 0
-                        && modified.map(cap_std::time::SystemTime::into_std) == file.modified
-                });
-            if is_untouched {
-                // Otherwise an empty file stays, which its user asked for.
-                let _ = file.directory.remove_file(&file.name);
-            }
+        for file in self.0.iter().filter(|file| file.is_untouched()) {
+            // Otherwise an empty file stays, which its user asked for.
+            let _ = file.directory.remove_file(&file.name);
         }
     }
 }

@@ -93,7 +93,7 @@ impl Ready {
             job,
             streams,
             events,
-            notes,
+            mut notes,
             created,
             permit,
         } = self;
@@ -109,6 +109,9 @@ impl Ready {
         let input = streams.input_hash();
         record.update(|event| event.input = input.or(event.input.take()));
         record.record_connections(&output);
+        if !output.termination.is_success() {
+            notes.extend(created.notes_on_untouched());
+        }
         drop(created);
         drop(permit);
         let has_events = events.is_some();

@@ -40,7 +40,8 @@ const CRATES: &[(&str, usize, &[&str])] = &[
     (
         "skills-install",
         // Recovery of a change at each of its steps; skills of a live server, and skills in memory.
-        13_060,
+        // Submodules, which are named in a message.
+        13_180,
         &[
             // Of the other column, but without features it is a table of addresses.
             "skills-egress without features",

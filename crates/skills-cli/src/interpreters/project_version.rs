@@ -289,6 +289,7 @@ fn first_word(text: &str) -> Option<String> {
 }
 
 #[cfg(test)]
+#[expect(clippy::disallowed_methods, reason = "tests make their own files")]
 mod tests {
     use super::*;
 
@@ -302,7 +303,6 @@ mod tests {
     }
 
     #[test]
-    #[expect(clippy::disallowed_methods, reason = "a test has its own files")]
     fn each_file_names_a_version() {
         let version = |text: &str| Some(Ok(text.to_owned()));
         assert_eq!(
@@ -339,7 +339,6 @@ mod tests {
     }
 
     #[test]
-    #[expect(clippy::disallowed_methods, reason = "a test has its own files")]
     fn text_that_is_no_version_is_never_a_path() {
         let not_a_version = || Some(Err(Unreadable::NotAVersion));
         for text in [

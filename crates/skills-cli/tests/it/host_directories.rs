@@ -124,3 +124,33 @@ fn temporary_files_are_elsewhere_if_their_directory_cannot_be_used() {
         );
     }
 }
+
+/// A program that wants a directory fails at the file that stands for a path that does not exist.
+#[test]
+fn a_directory_that_is_granted_without_a_slash_is_named_with_one() {
+    if skip_without_sandbox() {
+        return;
+    }
+    let host = Host::new();
+    host.0
+        .script("one", "main.sh", "[ -d \"$1\" ] && echo 1 > \"$1/file\"\n");
+    let state = host.0.path("home/.tool").display().to_string();
+    let run = |slash: &str| {
+        let grant = format!("write:{state}{slash}");
+        let arguments = ["run", "one", "--allow", &grant];
+        let mut command = host.command(&arguments);
+        let output = command.args(["--", &state]).output().unwrap();
+        (
+            output.status.code(),
+            String::from_utf8(output.stderr).unwrap(),
+        )
+    };
+    let (code, stderr) = run("");
+    let note = format!("for a directory write `write:{state}/`");
+    assert!(code == Some(1) && stderr.contains(&note), "{stderr}");
+    let (code, stderr) = run("/");
+    assert!(
+        code == Some(0) && !stderr.contains("for a directory"),
+        "{stderr}"
+    );
+}
