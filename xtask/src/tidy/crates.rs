@@ -75,9 +75,10 @@ const CRATES: &[(&str, usize, &[&str])] = &[
     ("skills-ledger", 2_250, &["skills-store"]),
     ("skills-build", 2_280, &["skills-store"]),
     // Questions as values, what a further attempt of a run takes over, and what a run goes without.
-    ("skills-policy", 8_750, &["skills-clients"]),
+    // Limits that the user raises.
+    ("skills-policy", 8_830, &["skills-clients"]),
     // Events of runs, the grace of a cancellation and of a deadline, the language and time zone of the user.
-    ("skills-sandbox", 3_050, &["skills-policy"]),
+    ("skills-sandbox", 3_330, &["skills-policy"]),
     (
         "skills-sandbox-conformance",
         2_700,
@@ -97,13 +98,13 @@ const CRATES: &[(&str, usize, &[&str])] = &[
     // The grace of a cancellation.
     (
         "skills-process",
-        5_550,
+        5_830,
         &["skills-policy", "skills-sandbox", "skills-threads"],
     ),
-    // The table of addresses, which was a crate.
-    ("skills-egress", 2_920, &["skills-policy", "skills-threads"]),
+    // The table of addresses, which was a crate. The proxies of the user.
+    ("skills-egress", 3_520, &["skills-policy", "skills-threads"]),
     // The words of each family of denied calls, and the rules for local sockets.
-    ("skills-seccomp", 1_360, &[]),
+    ("skills-seccomp", 1_390, &[]),
     (
         "skills-sandbox-wasm",
         9_900,
@@ -117,10 +118,11 @@ const CRATES: &[(&str, usize, &[&str])] = &[
         ],
     ),
     // The first process passes a signal on. Settings that are denied without namespaces. Connections to
-    // local sockets, which the host process makes, with their resolution of paths.
+    // local sockets, which the host process makes, with their resolution of paths. The memory of all
+    // processes of a run is measured together, and what they share without a file is counted.
     (
         "skills-sandbox-linux",
-        10_400,
+        11_300,
         &[
             "skills-egress",
             "skills-policy",
@@ -179,11 +181,13 @@ const CRATES: &[(&str, usize, &[&str])] = &[
         // planned twice.
         "skills-executor",
         // Further attempts: what one was refused, and what it has done.
-        12_700,
+        12_780,
         &[
             "skills-audit",
             "skills-deps",
             "skills-discovery",
+            // The proxies of the user, for all backends.
+            "skills-egress",
             "skills-ledger",
             "skills-library",
             "skills-manifest",
@@ -215,6 +219,7 @@ const CRATES: &[(&str, usize, &[&str])] = &[
             "skills-policy",
             "skills-process",
             "skills-deps",
+            "skills-egress",
             "skills-sandbox",
             "skills-sandbox-container",
             "skills-sandbox-wasm",
@@ -226,7 +231,7 @@ const CRATES: &[(&str, usize, &[&str])] = &[
         "skills-tools",
         // Scripts of sources are read once. The state of a tool set and what may run have modules, so
         // that few modules import each other.
-        13_180,
+        13_200,
         &["skills-runtime", "skills-script", "skills-threads"],
     ),
     (
@@ -239,7 +244,7 @@ const CRATES: &[(&str, usize, &[&str])] = &[
     // Output is printed while a program runs. Of the command line only what the arguments name is defined.
     (
         "skills-cli",
-        20_000,
+        21_500,
         &[
             "skills-build",
             "skills-client-config",
@@ -270,8 +275,8 @@ const CRATES: &[(&str, usize, &[&str])] = &[
         100,
         &["skills-policy", "skills-sandbox", "skills-sandbox-linux"],
     ),
-    // The clock of a thread, for tests of hostile text.
-    ("skills-test-support", 1_080, &[]),
+    // The clock of a thread, for tests of hostile text. File systems of one test.
+    ("skills-test-support", 1_140, &[]),
     // The check of the crates that programs in WebAssembly can use. The processor time of small runs.
     // Jobs of real programs.
     ("xtask", 9_200, &["skills-test-support"]),

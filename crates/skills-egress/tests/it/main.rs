@@ -14,4 +14,8 @@ mod http;
 mod limits;
 mod socks;
 mod tls;
+#[expect(
+    clippy::unwrap_used,
+    reason = "the helpers of tests fail as tests do"
+)]
 mod upstream;
