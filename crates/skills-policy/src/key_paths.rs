@@ -1,6 +1,6 @@
 //! Names of files and directories that probably hold keys, passwords or tokens.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 use std::sync::LazyLock;
@@ -193,7 +193,7 @@ pub fn key_path(path: &Path, base: &Path) -> Option<PathBuf> {
 pub fn is_key_by_content(name: &OsStr) -> bool {
     with_folded_name(name, |name| {
         let name = without_backup_marks(name);
-        is_named_by(name, &CONTENT_NAMES) && !is_key_name(name)
+        CONTENT_NAME_TABLE.matches(name) && !is_key_name(name)
     })
 }
 
@@ -204,7 +204,7 @@ pub fn is_key_by_content(name: &OsStr) -> bool {
 pub fn ends_key_path(name: &OsStr) -> bool {
     with_folded_name(name, |name| {
         let name = without_backup_marks(name);
-        LAST_COMPONENTS.contains(name) || is_key_name(name) || is_named_by(name, &CONTENT_NAMES)
+        LAST_COMPONENTS.contains(name) || is_key_name(name) || CONTENT_NAME_TABLE.matches(name)
     })
 }
 
@@ -219,6 +219,53 @@ static LAST_COMPONENTS: LazyLock<HashSet<&str>> = LazyLock::new(|| {
     let paths = KEY_PATHS.iter().filter_map(|path| path.rsplit('/').next());
     paths.chain(REPOSITORY_SETTINGS).collect()
 });
+
+static KEY_NAME_TABLE: LazyLock<NameTable> = LazyLock::new(|| NameTable::new(&KEY_NAMES));
+static CONTENT_NAME_TABLE: LazyLock<NameTable> = LazyLock::new(|| NameTable::new(&CONTENT_NAMES));
+
+/// Names in which one `*` is any text, for searches that compare each name of a large directory.
+struct NameTable {
+    exact: HashSet<&'static str>,
+    /// What is before and after the `*`, by the first byte of the name.
+    by_first: HashMap<u8, Vec<(&'static str, &'static str)>>,
+    /// What is after a `*` at the start, by the last byte of the name.
+    by_last: HashMap<u8, Vec<&'static str>>,
+}
+
+impl NameTable {
+    fn new(patterns: &[&'static str]) -> Self {
+        let mut table = Self {
+            exact: HashSet::new(),
+            by_first: HashMap::new(),
+            by_last: HashMap::new(),
+        };
+        for pattern in patterns {
+            let Some((start, end)) = pattern.split_once('*') else {
+                table.exact.insert(pattern);
+                continue;
+            };
+            if let Some(first) = start.bytes().next() {
+                table.by_first.entry(first).or_default().push((start, end));
+            } else if let Some(last) = end.bytes().last() {
+                table.by_last.entry(last).or_default().push(end);
+            }
+        }
+        table
+    }
+
+    fn matches(&self, name: &str) -> bool {
+        let bytes = name.as_bytes();
+        let starting = bytes.first().and_then(|first| self.by_first.get(first));
+        let ending = bytes.last().and_then(|last| self.by_last.get(last));
+        let mut starting = starting.into_iter().flatten();
+        let mut ending = ending.into_iter().flatten();
+        let is_rest = |(start, end): &(&str, &str)| {
+            let rest = name.strip_prefix(start);
+            rest.is_some_and(|rest| rest.ends_with(end))
+        };
+        starting.any(is_rest) || ending.any(|end| name.ends_with(end)) || self.exact.contains(name)
+    }
+}
 
 fn starts_with_key_path(parts: &[String]) -> bool {
     key_path_length(parts) > 0
@@ -243,18 +290,7 @@ fn key_path_length(parts: &[String]) -> usize {
 /// Returns true for a name that holds keys in any directory.
 fn is_key_name(name: &str) -> bool {
     let name = without_backup_marks(name);
-    is_named_by(name, &KEY_NAMES) && !is_example(name)
-}
-
-/// Returns true if a table has a name, in which `*` is any text.
-fn is_named_by(name: &str, table: &[&str]) -> bool {
-    table.iter().any(|pattern| match pattern.split_once('*') {
-        None => name == *pattern,
-        Some((start, end)) => {
-            let rest = name.strip_prefix(start);
-            rest.is_some_and(|rest| rest.ends_with(end))
-        }
-    })
+    KEY_NAME_TABLE.matches(name) && !is_example(name)
 }
 
 /// Returns true for the name of an example of a secret file, which is written to be shared.
@@ -323,6 +359,31 @@ fn starts_with_parts(parts: &[String], name: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_table_matches_what_each_of_its_patterns_matches() {
+        let matches = |pattern: &str, name: &str| match pattern.split_once('*') {
+            None => name == pattern,
+            Some((start, end)) => {
+                let rest = name.strip_prefix(start);
+                rest.is_some_and(|rest| rest.ends_with(end))
+            }
+        };
+        for patterns in [&KEY_NAMES[..], &CONTENT_NAMES[..]] {
+            let table = NameTable::new(patterns);
+            assert!(!table.matches(""));
+            for pattern in KEY_NAMES.iter().chain(&CONTENT_NAMES) {
+                for text in ["", "a", "é", ".env", "_key", "a.json"] {
+                    let named = pattern.replace('*', text);
+                    let cut = pattern.replace('*', "");
+                    for name in [format!("x{named}"), format!("{named}x"), named, cut] {
+                        let expected = patterns.iter().any(|pattern| matches(pattern, &name));
+                        assert_eq!(table.matches(&name), expected, "{name}");
+                    }
+                }
+            }
+        }
+    }
 
     #[test]
     fn names_of_examples_hold_no_keys() {
