@@ -913,6 +913,29 @@ fn tools_explain_with_the_same_words() {
     assert!(json.to_string().contains("stayed read-only"), "{json}");
 }
 
+/// A program can create any number of files to hide a changed one.
+#[test]
+fn many_created_files_are_counted_and_hide_no_changed_one() {
+    need_sandbox!();
+    for (created, listed) in [(20, 20), (21, 10)] {
+        let text = format!(
+            "for i in range({created}): open(f'a{{i:02}}.txt', 'w')\nopen('z.txt', 'w').write('x')\n"
+        );
+        let fixture = skill("many.py", &text);
+        fixture.file("work/z.txt", "");
+        let done = run(&fixture, &["--workspace", "work"]);
+        assert_eq!(done.code, 0, "{}", done.stderr);
+        let lines = done
+            .stderr
+            .lines()
+            .filter(|line| line.starts_with("created a"));
+        assert_eq!(lines.count(), listed, "{}", done.stderr);
+        assert!(done.stderr.contains("changed z.txt (1 bytes)\n"));
+        let is_counted = done.stderr.contains("created 11 more files\n");
+        assert_eq!(is_counted, created > 20, "{}", done.stderr);
+    }
+}
+
 /// Files that are lost are no success.
 #[test]
 fn output_files_beyond_the_limits_are_errors() {

@@ -4,7 +4,7 @@ use std::io;
 
 use serde_json::{Value, json};
 use skills_runtime::{
-    CapturedOutput, ExecutionArtifacts, ExecutionStatus, ExplanationWords, Termination,
+    CapturedOutput, ExecutionArtifacts, ExecutionStatus, ExplanationWords, OutputFile, Termination,
 };
 
 use super::Run;
@@ -14,6 +14,11 @@ use crate::output::{Output, line};
 use crate::remedies::RemedyDescriptions;
 use crate::run_exit::RunExit;
 use crate::suggested_command::complete_commands;
+
+/// Maximum created files, and maximum changed files, that are listed one by one.
+const MAX_LISTED_FILES: usize = 20;
+/// The listed files, if there are more.
+const NAMED_FILES: usize = 10;
 
 impl Run {
     /// Prints everything but the output of the program, which was printed while it ran.
@@ -187,17 +192,36 @@ pub(super) fn cut_streams(artifacts: &ExecutionArtifacts) -> Vec<String> {
 }
 
 fn print_files(artifacts: &ExecutionArtifacts, output: Output) {
-    for file in &artifacts.output_files.files {
-        let change = if file.is_created {
-            "created"
-        } else {
-            "changed"
-        };
-        output.status(&format!("{change} {} ({} bytes)", file.path, file.bytes));
+    for line in file_lines(&artifacts.output_files.files) {
+        output.status(&line);
     }
     for omitted in &artifacts.output_files.omitted {
         output.status(&format!("omitted: {omitted}"));
     }
+}
+
+/// Returns a line for each file in order. Of more than 20 created or more than 20 changed ones, ten are
+/// listed and the others counted, so that many created files hide no changed one.
+fn file_lines(files: &[OutputFile]) -> Vec<String> {
+    let (created, changed): (Vec<_>, Vec<_>) = files.iter().partition(|file| file.is_created);
+    let groups = [("changed", changed), ("created", created)];
+    let mut listed = Vec::new();
+    let mut counts = Vec::new();
+    for (change, group) in groups {
+        let max_listed = if group.len() > MAX_LISTED_FILES {
+            counts.push(format!("{change} {} more files", group.len() - NAMED_FILES));
+            NAMED_FILES
+        } else {
+            MAX_LISTED_FILES
+        };
+        let group = group.into_iter().take(max_listed);
+        listed.extend(group.map(|file| (change, file)));
+    }
+    listed.sort_by_key(|(_, file)| &file.path);
+    let line = |(change, file): &(&str, &OutputFile)| {
+        format!("{change} {} ({} bytes)", file.path, file.bytes)
+    };
+    listed.iter().map(line).chain(counts).collect()
 }
 
 fn print_explanation(artifacts: &ExecutionArtifacts, output: Output) {
