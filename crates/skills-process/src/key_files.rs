@@ -11,10 +11,10 @@ mod public_text;
 mod secret_text;
 
 use std::collections::{BTreeMap, HashMap, HashSet};
-use std::ffi::OsStr;
+use std::ffi::{OsStr, OsString};
 use std::fs::{self, Metadata};
 use std::io::{self, ErrorKind};
-use std::os::unix::fs::{DirEntryExt, MetadataExt};
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 use skills_policy::{FileGrant, Grants, ends_key_path, is_key_by_content};
@@ -22,6 +22,8 @@ use skills_sandbox::ChangedKeyLink;
 
 use self::links::{FollowedLink, KeyLinks};
 use self::public_text::holds_no_key;
+use crate::open_directory::{EntryType, OpenDirectory};
+use crate::protected_entries::ProtectedEntries;
 
 /// Maximum directory entries that are examined before each run. The rest could hold keys, so the run
 /// is rejected.
@@ -88,7 +90,16 @@ impl KeyFiles {
     /// Returns the limit at which the search ended, if it could not examine everything: 1,000,000
     /// entries, 2,000 files with keys or 64 levels of directories.
     pub fn find(grants: &Grants) -> Result<Self, KeySearchLimit> {
-        let mut search = Search::new(grants);
+        Self::find_among(grants, &ProtectedEntries::default())
+    }
+
+    /// As [`find`](Self::find), without listing the directories again that a search for protected paths
+    /// listed immediately before.
+    ///
+    /// # Errors
+    /// As [`find`](Self::find).
+    pub fn find_among(grants: &Grants, listed: &ProtectedEntries) -> Result<Self, KeySearchLimit> {
+        let mut search = Search::new(grants, listed);
         search.visit_all(&KeyNames)?;
         let links = search.follow_links()?;
         if !links.names.is_empty() {
@@ -216,6 +227,8 @@ struct HardLinks {
 
 struct Search<'a> {
     grants: &'a Grants,
+    /// Directories that are listed already.
+    listed: &'a ProtectedEntries,
     remaining: usize,
     found: BTreeMap<PathBuf, KeyFile>,
     links: KeyLinks,
@@ -245,9 +258,10 @@ impl Pass for HardLinks {
 }
 
 impl<'a> Search<'a> {
-    fn new(grants: &'a Grants) -> Self {
+    fn new(grants: &'a Grants, listed: &'a ProtectedEntries) -> Self {
         Self {
             grants,
+            listed,
             remaining: MAX_ENTRIES,
             found: BTreeMap::new(),
             links: KeyLinks::default(),
@@ -285,41 +299,22 @@ impl<'a> Search<'a> {
             return Err(KeySearchLimit("64 levels of directories"));
         }
         let (path, location) = (&directory.path, &directory.location);
-        let entries = match fs::read_dir(location) {
-            Ok(entries) => entries,
-            Err(error) if is_no_directory(&error) => return Ok(()),
-            // Its files can be opened by their names.
-            Err(_) => return self.insert(path, location),
-        };
         let mut inner = Vec::new();
-        for entry in entries {
-            self.count_entry()?;
-            let Ok(entry) = entry else {
-                return self.insert(path, location);
-            };
-            let name = entry.file_name();
-            let Ok(kind) = entry.file_type() else {
-                self.insert(&path.join(&name), &entry.path())?;
-                continue;
-            };
-            let examined = Entry {
-                directory: path,
-                name: &name,
-                inode: entry.ino(),
-                is_directory: kind.is_dir(),
-                is_in_keys: directory.is_in_keys,
-            };
-            let is_withheld = pass.withholds(self.grants, &examined);
-            let is_granted_in_part = is_withheld && self.has_grant_below(&examined.path());
-            if is_withheld && !is_granted_in_part {
-                if P::DEPENDS_ON_CONTENT {
-                    self.withhold(&examined.path(), &entry.path())?;
-                } else {
-                    self.insert(&examined.path(), &entry.path())?;
-                }
+        if let Some(entries) = self.listed.listing(location) {
+            for (name, entry_type, inode) in entries {
+                self.visit_entry(directory, (name, entry_type, inode), pass, &mut inner)?;
             }
-            if examined.is_directory && !self.is_closed(&examined.path()) {
-                inner.push((name, directory.is_in_keys || is_granted_in_part));
+        } else {
+            match OpenDirectory::new(location).and_then(|opened| opened.entries()) {
+                Ok(entries) => {
+                    for entry in entries {
+                        let listed = (entry.name.as_os_str(), entry.entry_type, entry.inode);
+                        self.visit_entry(directory, listed, pass, &mut inner)?;
+                    }
+                }
+                Err(error) if is_no_directory(&error) => return Ok(()),
+                // Its files can be opened by their names.
+                Err(_) => return self.insert(path, location),
             }
         }
         for (name, is_in_keys) in inner {
@@ -330,6 +325,42 @@ impl<'a> Search<'a> {
                 is_in_keys,
             };
             self.visit(&inner, pass)?;
+        }
+        Ok(())
+    }
+
+    /// Visits an entry of a directory by its name, type and inode number. Adds a directory that is to be
+    /// visited to `inner`.
+    fn visit_entry<P: Pass>(
+        &mut self,
+        directory: &Directory,
+        (name, entry_type, inode): (&OsStr, EntryType, u64),
+        pass: &P,
+        inner: &mut Vec<(OsString, bool)>,
+    ) -> Result<(), KeySearchLimit> {
+        self.count_entry()?;
+        let (path, location) = (&directory.path, &directory.location);
+        if entry_type == EntryType::Unknown {
+            return self.insert(&path.join(name), &location.join(name));
+        }
+        let examined = Entry {
+            directory: path,
+            name,
+            inode,
+            is_directory: entry_type == EntryType::Directory,
+            is_in_keys: directory.is_in_keys,
+        };
+        let is_withheld = pass.withholds(self.grants, &examined);
+        let is_granted_in_part = is_withheld && self.has_grant_below(&examined.path());
+        if is_withheld && !is_granted_in_part {
+            if P::DEPENDS_ON_CONTENT {
+                self.withhold(&examined.path(), &location.join(name))?;
+            } else {
+                self.insert(&examined.path(), &location.join(name))?;
+            }
+        }
+        if examined.is_directory && !self.is_closed(&examined.path()) {
+            inner.push((name.to_owned(), directory.is_in_keys || is_granted_in_part));
         }
         Ok(())
     }

@@ -33,7 +33,11 @@
 //! ```
 
 #[cfg(unix)]
+mod change_clock;
+#[cfg(unix)]
 mod disk_reserve;
+#[cfg(unix)]
+mod entry_state;
 #[cfg(unix)]
 mod git_config;
 #[cfg(unix)]
@@ -42,6 +46,8 @@ mod git_named_files;
 mod interpreter;
 #[cfg(unix)]
 mod key_files;
+#[cfg(unix)]
+mod open_directory;
 #[cfg(unix)]
 mod protected_entries;
 mod quota_monitor;

@@ -1,17 +1,22 @@
 //! Protected paths that exist in writable directories: found before a run, and compared after it.
+mod changes;
+mod found_entry;
 mod search;
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
-use std::ffi::{OsStr, OsString};
+use std::ffi::OsStr;
 use std::fmt;
-use std::fs::Metadata;
-use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 use skills_policy::{Access, Grants};
-use skills_sandbox::{ExecutedFile, ExecutedFiles};
+use skills_sandbox::{ChangedEntries, ExecutedFile, ExecutedFiles};
 
-use search::{PendingDirectory, Search, unix_seconds};
+use self::changes::Comparison;
+use self::found_entry::FoundEntry;
+use self::search::{PendingDirectory, Search, unix_seconds};
+use crate::change_clock::ChangeClock;
+use crate::entry_state::{DirectoryState, EntryState};
+use crate::open_directory::EntryType;
 
 /// Maximum directory entries that are examined before and after each run. The rest could not be
 /// protected, so the run is rejected.
@@ -22,12 +27,9 @@ const MAX_PATHS: usize = 1_000;
 const MAX_DEPTH: usize = 64;
 /// Maximum changes that are reported one by one.
 const MAX_REPORTED: usize = 20;
-/// What executes files with an executable bit, for users: the kernel, for a user that names them.
-const EXECUTABLE_FILES: &str = "executable files";
-/// Bits of a mode, of `stat.h`.
-const FILE_TYPE_BITS: u32 = 0o170_000;
-const REGULAR_FILE: u32 = 0o100_000;
-const EXECUTE_BITS: u32 = 0o111;
+/// Maximum entries of directories that are not searched for protected paths, such as the objects of a
+/// repository, and maximum new entries after a run.
+const MAX_OTHER_ENTRIES: usize = 200_000;
 
 /// The protected paths in the writable directories of a run, and the entries below them.
 #[derive(Clone, Default)]
@@ -43,6 +45,12 @@ pub struct ProtectedEntries {
     unread: BTreeSet<PathBuf>,
     /// The searched directories. Only those that changed are listed again after the run.
     directories: HashMap<PathBuf, SearchedDirectory>,
+    /// The directories that could not be listed.
+    unlisted: BTreeSet<PathBuf>,
+    /// Tells changes of files that were not examined before the run.
+    clock: Option<ChangeClock>,
+    /// The limit at which the search of directories without protected paths ended.
+    other_limit: Option<&'static str>,
 }
 
 /// What a run changed of the files that other programs execute or trust.
@@ -56,6 +64,8 @@ pub struct ProtectedChanges {
     pub notes: Vec<String>,
     /// The other files that were created or changed and that other programs execute.
     pub executed: ExecutedFiles,
+    /// All that changed, if [all entries](ProtectedEntries::find_all) were found before the run.
+    pub entries: ChangedEntries,
 }
 
 /// Compares the found paths only, not the times of the search.
@@ -81,21 +91,16 @@ impl fmt::Debug for ProtectedEntries {
 struct SearchedDirectory {
     depth: usize,
     is_protected: bool,
+    /// Whether its entries were listed only to find changes, not protected paths.
+    is_other: bool,
     /// The program that executes all files in it.
     reader: Option<&'static str>,
-    /// The files in it that are not protected, by name.
-    files: Vec<FoundFile>,
+    /// Its entries, by name.
+    entries: Vec<FoundEntry>,
+    /// `None` if there was no directory.
+    device: Option<u64>,
     /// Its state before it was listed, unless it changed shortly before.
     settled_state: Option<DirectoryState>,
-}
-
-/// Metadata of a directory that changes when an entry is added, removed or renamed.
-#[derive(Clone, PartialEq, Eq)]
-struct DirectoryState {
-    /// Device and inode number.
-    identity: (u64, u64),
-    /// The change time, which a program cannot set on the file systems of [`has_change_times`].
-    changed_at: (i64, i64),
 }
 
 /// More entries than [`ProtectedEntries::find`] examines. A protected path that was not found would
@@ -105,26 +110,6 @@ struct DirectoryState {
     "the writable directories contain more than {0}, too many to search for protected paths; grant narrower directories"
 )]
 pub struct SearchLimit(&'static str);
-
-/// Metadata of an entry that changes when it is replaced or modified.
-#[derive(Debug, Clone, PartialEq, Eq)]
-struct EntryState {
-    /// Device and inode number.
-    identity: (u64, u64),
-    /// Length, change time and mode; `None` for directories, whose entries have their own states.
-    /// The change time, since a program can set the modification time.
-    content: Option<(u64, i64, i64, u32)>,
-}
-
-/// A file that is not protected. Ordinary files are recorded too, since one can become executable.
-#[derive(Clone)]
-struct FoundFile {
-    name: OsString,
-    /// The program that executes it, by its name or by its directory.
-    reader: Option<&'static str>,
-    /// That of the content, through symlinks.
-    state: EntryState,
-}
 
 impl ProtectedEntries {
     /// Searches the writable directories, including those below protected ones. Symlinks are not
@@ -137,8 +122,23 @@ impl ProtectedEntries {
         Self::find_at(grants, unix_seconds())
     }
 
+    /// As [`find`](Self::find), and lists all other entries too, such as the objects of repositories, so
+    /// that [`changes`](Self::changes) reports each change. Of them there can be 200,000 more.
+    ///
+    /// # Errors
+    /// As [`find`](Self::find).
+    pub fn find_all(grants: &Grants) -> Result<Self, SearchLimit> {
+        Self::search_all(
+            Search::new(grants, None, unix_seconds()).with_others(),
+            grants,
+        )
+    }
+
     fn find_at(grants: &Grants, now: i64) -> Result<Self, SearchLimit> {
-        let mut search = Search::new(grants, None, now);
+        Self::search_all(Search::new(grants, None, now), grants)
+    }
+
+    fn search_all(mut search: Search<'_>, grants: &Grants) -> Result<Self, SearchLimit> {
         let granted = grants.files().iter();
         for file in granted.filter(|file| file.access() == Access::ReadWrite) {
             search.protect_named_by_repositories_above(file.path());
@@ -146,11 +146,24 @@ impl ProtectedEntries {
                 path: file.path().to_owned(),
                 depth: 0,
                 is_protected: false,
+                is_other: false,
                 reader: grants.reader_of_files_in(file.path()),
             });
         }
         search.run()?;
-        Ok(search.found)
+        search.run_others();
+        Ok(search.into_found())
+    }
+
+    /// Returns the names in a directory with their types and inode numbers, if it was listed. Those that
+    /// could not be examined are missing.
+    pub(crate) fn listing(
+        &self,
+        directory: &Path,
+    ) -> Option<impl Iterator<Item = (&OsStr, EntryType, u64)>> {
+        let searched = self.directories.get(directory);
+        let searched = searched.filter(|searched| searched.device.is_some())?;
+        Some(searched.entries.iter().map(FoundEntry::listed))
     }
 
     /// Returns the protected paths that no name identifies: targets of protected symlinks, what the
@@ -175,7 +188,9 @@ impl ProtectedEntries {
     /// Returns the limit at which the search ended too, if it did.
     fn search_changed<'a>(&'a self, grants: &'a Grants) -> (Search<'a>, Option<SearchLimit>) {
         let mut search = Search::new(grants, Some(self), unix_seconds());
-        let changed = self.directories.iter().filter(|(path, searched)| {
+        let searched = self.directories.iter();
+        let searched = searched.filter(|(_, searched)| !searched.is_other);
+        let changed = searched.filter(|(path, searched)| {
             let now = path.symlink_metadata().ok();
             searched.settled_state.is_none()
                 || searched.settled_state != now.as_ref().map(DirectoryState::from_metadata)
@@ -185,6 +200,7 @@ impl ProtectedEntries {
                 path: path.clone(),
                 depth: searched.depth,
                 is_protected: searched.is_protected,
+                is_other: false,
                 reader: searched.reader,
             })
             .collect();
@@ -195,42 +211,69 @@ impl ProtectedEntries {
         (search, limit)
     }
 
-    /// Compares with the state after the run.
+    /// Compares with the state after the run. This reads the disk, so call it on a blocking thread.
     pub fn changes(&self, grants: &Grants) -> ProtectedChanges {
+        let comparison = Comparison::new(self, grants);
         let (search, limit) = self.search_changed(grants);
+        let executed = self.changed_executed(&search.found, &comparison);
+        let is_complete = limit.is_none() && !self.was_clock_set();
         ProtectedChanges {
             notes: self.notes(&search, limit),
-            executed: match limit {
-                None => self.changed_executed(&search.found),
-                Some(_) => self.changed_executed(&search.found).incomplete(),
+            executed: if is_complete {
+                executed
+            } else {
+                executed.incomplete()
             },
+            entries: comparison.entries,
         }
+    }
+
+    /// Returns true if changes of files that were not examined before the run are unknown.
+    fn was_clock_set(&self) -> bool {
+        self.clock.as_ref().is_some_and(ChangeClock::was_set)
     }
 
     /// Returns the files that other programs execute and that were created or changed. All of them,
     /// so that many cannot hide one.
-    fn changed_executed(&self, now: &Self) -> ExecutedFiles {
+    fn changed_executed(&self, now: &Self, comparison: &Comparison<'_>) -> ExecutedFiles {
         let listed = now.directories.iter().flat_map(|(directory, searched)| {
             let before = self.directories.get(directory);
-            searched.files.iter().filter_map(move |file| {
-                let before = before.and_then(|before| before.file(&file.name));
-                file.change_since(before, directory)
+            searched.entries.iter().filter_map(move |entry| {
+                let before = before.and_then(|before| Some((before, before.entry(&entry.name)?)));
+                self.executed_change(directory, before, entry)
             })
         });
         let directories = self.directories.iter();
         let unlisted =
             directories.filter(|(directory, _)| !now.directories.contains_key(*directory));
         let unlisted = unlisted.flat_map(|(directory, searched)| {
-            let files = searched.files.iter();
-            files.filter_map(|before| {
-                before
-                    .examine_again(directory)?
-                    .change_since(Some(before), directory)
-            })
+            let changed = comparison.changed_in(directory).unwrap_or_else(|| {
+                // It is reached through a symlink now.
+                searched.examine_again(directory, self.clock.as_ref())
+            });
+            let changed = changed.into_iter();
+            changed.filter_map(move |(before, now)| before.executed(Some(before), &now, directory))
         });
         let mut files: Vec<_> = listed.chain(unlisted).collect();
         files.sort_unstable();
         ExecutedFiles::of_search(files)
+    }
+
+    /// Returns what is reported of an entry that was listed after the run.
+    fn executed_change(
+        &self,
+        directory: &Path,
+        before: Option<(&SearchedDirectory, &FoundEntry)>,
+        entry: &FoundEntry,
+    ) -> Option<ExecutedFile> {
+        let now = entry.content()?;
+        let Some((searched, before)) = before.filter(|(_, before)| before.is_ordinary) else {
+            return entry.executed(None, now, directory);
+        };
+        let is_changed = before.is_changed(now, searched.device, self.clock.as_ref());
+        // What is around a file can make it an executed one.
+        let is_reported = is_changed || before.program(now).is_none();
+        is_reported.then(|| entry.executed(Some(before), now, directory))?
     }
 
     /// Returns one line for each configuration file of git that could not be read, or only in part, at
@@ -290,80 +333,25 @@ impl ProtectedEntries {
 }
 
 impl SearchedDirectory {
-    fn file(&self, name: &OsStr) -> Option<&FoundFile> {
-        let files = &self.files;
-        let index = files.binary_search_by(|file| file.name.as_os_str().cmp(name));
-        index.ok().map(|index| &files[index])
-    }
-}
-
-impl FoundFile {
-    /// Returns the program that executes the file; `None` for an ordinary file.
-    fn program(&self) -> Option<&'static str> {
-        let by_mode = self.state.is_executable().then_some(EXECUTABLE_FILES);
-        self.reader.or(by_mode)
+    fn entry(&self, name: &OsStr) -> Option<&FoundEntry> {
+        let entries = &self.entries;
+        let index = entries.binary_search_by(|entry| entry.name.as_os_str().cmp(name));
+        index.ok().map(|index| &entries[index])
     }
 
-    /// Returns the file as it is now, if its state is another one.
-    fn examine_again(&self, directory: &Path) -> Option<Self> {
-        let state = EntryState::of_content(&directory.join(&self.name))?;
-        (state != self.state).then(|| Self {
-            state,
-            ..self.clone()
-        })
-    }
-
-    /// Returns what is reported of a file of a directory, if a program executes it now.
-    fn change_since(&self, before: Option<&Self>, directory: &Path) -> Option<ExecutedFile> {
-        let program = self.program()?;
-        let path = directory.join(&self.name);
-        match before {
-            None => Some(ExecutedFile::created(path, program)),
-            // What is around a file can make it an executed one.
-            Some(before) => {
-                let is_changed = before.state != self.state || before.program().is_none();
-                is_changed.then(|| ExecutedFile::changed(path, program))
-            }
-        }
-    }
-}
-
-impl DirectoryState {
-    fn from_metadata(metadata: &Metadata) -> Self {
-        Self {
-            identity: (metadata.dev(), metadata.ino()),
-            changed_at: (metadata.ctime(), metadata.ctime_nsec()),
-        }
-    }
-}
-
-impl EntryState {
-    fn from_metadata(metadata: &Metadata) -> Self {
-        let content = (!metadata.is_dir()).then(|| {
-            (
-                metadata.len(),
-                metadata.ctime(),
-                metadata.ctime_nsec(),
-                metadata.mode(),
-            )
+    /// Returns the files that changed, by their paths, and their states now.
+    fn examine_again(
+        &self,
+        directory: &Path,
+        clock: Option<&ChangeClock>,
+    ) -> Vec<(&FoundEntry, EntryState)> {
+        let files = self.entries.iter().filter(|entry| entry.is_ordinary);
+        let examined = files.filter_map(|entry| {
+            let now = EntryState::of_content(&directory.join(&entry.name))?;
+            let is_changed = entry.is_changed(&now, self.device, clock);
+            is_changed.then_some((entry, now))
         });
-        Self {
-            identity: (metadata.dev(), metadata.ino()),
-            content,
-        }
-    }
-
-    /// Returns true for a regular file that may be executed by some user.
-    fn is_executable(&self) -> bool {
-        self.content.is_some_and(|(.., mode)| {
-            mode & FILE_TYPE_BITS == REGULAR_FILE && mode & EXECUTE_BITS != 0
-        })
-    }
-
-    /// Returns the state of the content at a path, through symlinks; `None` if there is none.
-    fn of_content(path: &Path) -> Option<Self> {
-        let metadata = path.metadata().or_else(|_| path.symlink_metadata());
-        metadata.ok().map(|metadata| Self::from_metadata(&metadata))
+        examined.collect()
     }
 }
 
@@ -376,6 +364,7 @@ mod tests {
     use skills_policy::{Authorization, Capability, Policy, Request, RuleSource, Target};
 
     use super::*;
+    use crate::open_directory::OpenDirectory;
 
     fn grants(workspace: &Path) -> Grants {
         let hooks = Target::write(workspace.join("nested/.git")).unwrap();
@@ -398,6 +387,7 @@ mod tests {
         ProtectedChanges {
             notes: Vec::new(),
             executed: ExecutedFiles::of_search([]),
+            entries: ChangedEntries::default(),
         }
     }
 
@@ -620,12 +610,15 @@ mod tests {
             path: workspace.join("a"),
             depth: 1,
             is_protected: false,
+            is_other: false,
             reader: None,
         };
         let mut search = Search::new(&grants, None, unix_seconds());
-        let entries = fs::read_dir(workspace.join("a")).unwrap().take(1);
+        let opened = OpenDirectory::new(&workspace.join("a")).unwrap();
+        let entries = opened.entries().unwrap().into_iter().take(1).map(Ok);
         let entries = entries.chain([Err(io::Error::other("a broken directory"))]);
-        assert!(matches!(search.list(&pending, Ok(entries)), Ok(None)));
+        let listed = search.list(&pending, Ok((&opened, entries)));
+        assert!(matches!(listed, Ok(None)));
         assert_eq!(outermost_paths(&workspace, &search.found), "a");
         assert_eq!(search.found.by_content(&grants), [workspace.join("a")]);
         // So does one that appears during the run.

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use skills_policy::Grants;
-use skills_process::KeyFiles;
+use skills_process::{KeyFiles, ProtectedEntries};
 use skills_sandbox::SandboxError;
 
 use crate::isolation::IsolationLevel;
@@ -13,15 +13,19 @@ use crate::path_rule::{PathAccess, PathRule, SymlinkPolicy};
 const MAX_RULES: usize = 20_000;
 
 /// Searches for files that may hold keys, and rejects grants that are too large to search.
+///
+/// Directories that the search for protected paths listed are not listed again.
 pub(crate) fn find_keys(
     grants: &Grants,
+    listed: &ProtectedEntries,
     isolation: IsolationLevel,
 ) -> Result<KeyFiles, SandboxError> {
     if isolation == IsolationLevel::None {
         // Nothing is restricted.
         return Ok(KeyFiles::default());
     }
-    KeyFiles::find(grants).map_err(|limit| SandboxError::rejected("linux", limit.to_string()))
+    KeyFiles::find_among(grants, listed)
+        .map_err(|limit| SandboxError::rejected("linux", limit.to_string()))
 }
 
 /// Rejects a working directory that the run cannot open.
@@ -44,7 +48,7 @@ pub(crate) fn check_rules(grants: &Grants, isolation: IsolationLevel) -> Result<
     if isolation != IsolationLevel::Landlock {
         return Ok(());
     }
-    let keys = find_keys(grants, isolation)?;
+    let keys = find_keys(grants, &ProtectedEntries::default(), isolation)?;
     let rules = grants.files().iter().map(PathRule::of_grant).collect();
     without_keys(rules, &keys).map(drop)
 }

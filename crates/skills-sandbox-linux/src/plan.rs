@@ -118,7 +118,7 @@ impl Plan {
         let endpoint = proxy_endpoint(grants);
         let network = RunNetwork::new(endpoint.as_ref(), context);
         let protected = find_protected(grants)?;
-        let keys = find_keys(grants, context.isolation)?;
+        let keys = find_keys(grants, &protected, context.isolation)?;
         check_readable(&current_dir, &keys)?;
         let mut paths = build_path_rules(job, &program, program_finder, context);
         paths.extend(PathRule::own_terminal(job));
@@ -304,7 +304,7 @@ fn check_no_root_grant(grants: &Grants) -> Result<(), SandboxError> {
 
 /// Searches for protected paths, and rejects grants that are too large to search.
 fn find_protected(grants: &Grants) -> Result<ProtectedEntries, SandboxError> {
-    ProtectedEntries::find(grants)
+    ProtectedEntries::find_all(grants)
         .map_err(|limit| SandboxError::rejected("linux", limit.to_string()))
 }
 

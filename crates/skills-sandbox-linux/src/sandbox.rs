@@ -291,6 +291,7 @@ impl LinuxSandbox {
         .notes(changes.notes)
         .notes(key_note.into_iter().chain(plan.keys.notes()))
         .executed_files(changes.executed)
+        .changed_entries(changes.entries)
         .notes(requests.failures())
         .read_only_paths(plan.read_only_paths())
         .withheld_keys(plan.withheld_keys())
@@ -573,6 +574,10 @@ fn network_error(failure: &StepFailure) -> SandboxError {
 impl Sandbox for LinuxSandbox {
     fn name(&self) -> &'static str {
         "linux"
+    }
+
+    fn reports_changes(&self) -> bool {
+        true
     }
 
     fn probe(&self) -> Result<EnforcementReport, SandboxError> {

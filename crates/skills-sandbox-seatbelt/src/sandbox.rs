@@ -157,9 +157,16 @@ impl SeatbeltSandbox {
         let report = report(&plan, job.quotas(), log.as_ref()).cleanup(scratch.remove());
         let unread: Vec<String> = protected.unread_notes().collect();
         let grants = job.grants().clone();
-        let changes = skills_threads::run_blocking(move || protected.changes(&grants).executed);
-        Ok(run_output(supervised, started, report, log.as_ref())
-            .executed_files(changes.await.unwrap_or_default())
+        let changes = skills_threads::run_blocking(move || protected.changes(&grants));
+        let output = run_output(supervised, started, report, log.as_ref());
+        let output = match changes.await {
+            Ok(changes) => output
+                .executed_files(changes.executed)
+                .changed_entries(changes.entries),
+            // The caller then knows that both are unknown.
+            Err(_) => output,
+        };
+        Ok(output
             .notes(unread.into_iter().chain(key_files.notes()))
             .withheld_keys(context.keys)
             .changed_key_links(key_files.changed_links()))
@@ -204,7 +211,7 @@ impl SeatbeltSandbox {
 async fn protect_by_content(job: Job) -> Result<(Job, ProtectedEntries), SandboxError> {
     let grants = job.grants().clone();
     let search = move || {
-        let found = ProtectedEntries::find(&grants)?;
+        let found = ProtectedEntries::find_all(&grants)?;
         Ok((found.by_content(&grants), found))
     };
     let (paths, found) = skills_threads::run_blocking(search)
@@ -292,6 +299,10 @@ impl fmt::Debug for SeatbeltSandbox {
 impl Sandbox for SeatbeltSandbox {
     fn name(&self) -> &'static str {
         "seatbelt"
+    }
+
+    fn reports_changes(&self) -> bool {
+        true
     }
 
     fn probe(&self) -> Result<EnforcementReport, SandboxError> {

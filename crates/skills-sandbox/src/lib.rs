@@ -31,6 +31,7 @@
 
 mod cancellation;
 mod capture;
+mod changed_entries;
 mod env_variable;
 mod error;
 mod job;
@@ -49,6 +50,7 @@ mod sandbox;
 
 pub use cancellation::{CancellationToken, StopSignal, wait_cancelled};
 pub use capture::CapturedOutput;
+pub use changed_entries::{ChangedEntries, ChangedFile};
 pub use error::{SandboxError, SandboxErrorKind};
 pub use job::Job;
 pub use locale::Locale;

@@ -4,7 +4,7 @@ use std::fmt;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use crate::{CapturedOutput, EnforcementReport, QuotaExceeded, Refusals};
+use crate::{CapturedOutput, ChangedEntries, EnforcementReport, QuotaExceeded, Refusals};
 
 /// The result of a run that started. A failing program is not an error: it has an output with a
 /// [`Termination`] like any other.
@@ -62,6 +62,9 @@ pub struct RunOutput {
     /// Files in writable directories that other programs execute, and that were created or changed
     /// during the run. Protected paths are in [`notes`](Self::notes) instead.
     pub executed_files: ExecutedFiles,
+    /// What changed in the writable directories, if the backend
+    /// [reports it](crate::Sandbox::reports_changes).
+    pub changed_entries: Option<ChangedEntries>,
     /// The home directory of the program, if it was private to the run.
     pub private_home: Option<PrivateHome>,
 }
@@ -206,6 +209,7 @@ impl RunOutput {
             withheld_keys: Vec::new(),
             changed_key_links: Vec::new(),
             executed_files: ExecutedFiles::default(),
+            changed_entries: None,
             private_home: None,
         }
     }
@@ -243,6 +247,12 @@ impl RunOutput {
     /// Default: none, and no search for them.
     pub fn executed_files(mut self, files: ExecutedFiles) -> Self {
         self.executed_files = files;
+        self
+    }
+
+    /// Sets what changed in the writable directories. Default: unknown.
+    pub fn changed_entries(mut self, changed: ChangedEntries) -> Self {
+        self.changed_entries = Some(changed);
         self
     }
 

@@ -88,6 +88,13 @@ pub trait Sandbox: Send + Sync {
         None
     }
 
+    /// Returns true if the output of each run has its
+    /// [changed entries](RunOutput::changed_entries), so that a caller need not compare the writable
+    /// directories itself. The default is false.
+    fn reports_changes(&self) -> bool {
+        false
+    }
+
     /// Reports the restrictions that a run would get on this host, without running anything.
     /// Restrictions that depend on the grants are omitted.
     ///

@@ -1,28 +1,29 @@
 //! The search through writable directories.
-#![expect(
-    clippy::disallowed_methods,
-    reason = "directories are only listed here; paths to mount are opened without following symlinks"
-)]
 
 use std::collections::{BTreeSet, HashMap, HashSet, VecDeque};
-use std::ffi::OsString;
-use std::fs::{self, DirEntry, Metadata};
+use std::ffi::{OsStr, OsString};
 use std::io::{self, ErrorKind};
-use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
 use skills_policy::{FileGrant, Grants, ends_executed_path};
 
+use super::found_entry::{FoundEntry, KnownState};
 use super::{
-    DirectoryState, EntryState, FoundFile, MAX_DEPTH, MAX_ENTRIES, MAX_PATHS, ProtectedEntries,
-    SearchLimit, SearchedDirectory,
+    MAX_DEPTH, MAX_ENTRIES, MAX_OTHER_ENTRIES, MAX_PATHS, ProtectedEntries, SearchLimit,
+    SearchedDirectory,
 };
+use crate::change_clock::ChangeClock;
+use crate::entry_state::{DirectoryState, EntryState};
 use crate::git_named_files::{self, NamedFiles};
+use crate::open_directory::{EntryType, ListedEntry, OpenDirectory};
 
 /// How far before its listing a directory must have changed last, so that its change time tells
 /// later changes apart: more than any file system rounds times.
 const SETTLED_SECONDS: i64 = 3;
+/// The files that are examined before a run. For more of them it takes less time to wait for the next
+/// tick of the clock.
+const MAX_EXAMINED: usize = 2_000;
 /// The entries by which git recognizes a directory as a repository without a work tree, and its
 /// configuration.
 const BARE_REPOSITORY: [&str; 3] = ["HEAD", "objects", "config"];
@@ -39,8 +40,12 @@ pub(super) struct Search<'a> {
     started_at: i64,
     pub(super) queue: VecDeque<PendingDirectory>,
     remaining: usize,
-    /// Whether [change times](has_change_times) of a device can be relied on.
-    devices: HashMap<u64, bool>,
+    /// What the file system of each device tells.
+    devices: HashMap<u64, ChangeTimes>,
+    /// The number of files that are still to be examined before the run.
+    to_examine: usize,
+    /// The directories without protected paths that are listed at last, if all entries are to be found.
+    others: Option<VecDeque<PendingDirectory>>,
     /// The directories that could not be listed.
     pub(super) unreadable: BTreeSet<PathBuf>,
     pub(super) found: ProtectedEntries,
@@ -52,6 +57,8 @@ pub(super) struct PendingDirectory {
     pub(super) depth: usize,
     /// Whether it is a protected path or below one.
     pub(super) is_protected: bool,
+    /// Whether it is listed only to find changes.
+    pub(super) is_other: bool,
     /// The program that executes all files in it, although they are not protected.
     pub(super) reader: Option<&'static str>,
 }
@@ -63,6 +70,19 @@ enum EntryKind {
     Unprotected(Option<&'static str>),
     /// One below which the search does not continue.
     Skipped,
+    /// One that is not searched, but may change with another program.
+    Other,
+}
+
+/// What change times of a file system tell.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum ChangeTimes {
+    /// A program can set them.
+    Settable,
+    /// Only the kernel sets them.
+    OfKernel,
+    /// Also, directories list the inode numbers of their files.
+    OfKernelWithInodes,
 }
 
 impl<'a> Search<'a> {
@@ -79,6 +99,12 @@ impl<'a> Search<'a> {
             queue: VecDeque::new(),
             remaining: MAX_ENTRIES,
             devices: HashMap::new(),
+            to_examine: if before.is_none() {
+                MAX_EXAMINED
+            } else {
+                usize::MAX
+            },
+            others: None,
             unreadable: BTreeSet::new(),
             found: ProtectedEntries::default(),
         };
@@ -103,6 +129,19 @@ impl<'a> Search<'a> {
         }
     }
 
+    /// Lists the directories without protected paths too.
+    pub(super) fn with_others(mut self) -> Self {
+        self.others = Some(VecDeque::new());
+        self
+    }
+
+    /// Examines no file before the run, as in a large directory.
+    #[cfg(test)]
+    pub(super) fn without_examined_files(mut self) -> Self {
+        self.to_examine = 0;
+        self
+    }
+
     /// Searches the directories of the queue and those below them.
     pub(super) fn run(&mut self) -> Result<(), SearchLimit> {
         while let Some(mut pending) = self.queue.pop_front() {
@@ -112,35 +151,70 @@ impl<'a> Search<'a> {
             if found.is_some_and(|found| found.is_protected >= pending.is_protected) {
                 continue;
             }
-            let directory = pending.path.clone();
-            let settled_state = directory
-                .symlink_metadata()
-                .ok()
-                .and_then(|metadata| self.settled_state(&directory, &metadata));
-            let Some(files) = self.list(&pending, fs::read_dir(&directory))? else {
-                continue;
-            };
-            let searched = SearchedDirectory {
-                depth: pending.depth,
-                is_protected: pending.is_protected,
-                reader: pending.reader,
-                files,
-                settled_state,
-            };
-            self.found.directories.insert(directory, searched);
+            self.list_pending(pending)?;
         }
         Ok(())
     }
 
-    /// Examines the entries of a directory, and returns its files that are not protected, by name;
-    /// `None` if it cannot be listed, or not to its end.
+    /// Lists the other directories and those below them, up to their limits.
+    pub(super) fn run_others(&mut self) {
+        self.remaining = MAX_OTHER_ENTRIES;
+        while let Some(pending) = self.others.as_mut().and_then(VecDeque::pop_front) {
+            let is_known = self.found.directories.contains_key(&pending.path);
+            if !is_known && let Err(limit) = self.list_pending(pending) {
+                self.found.other_limit = Some(limit.0);
+                return;
+            }
+        }
+    }
+
+    /// Returns what was found, with the time that tells later changes from earlier ones.
+    pub(super) fn into_found(mut self) -> ProtectedEntries {
+        if let Some(clock) = &mut self.found.clock {
+            clock.wait_for_tick();
+        }
+        self.found
+    }
+
+    fn list_pending(&mut self, pending: PendingDirectory) -> Result<(), SearchLimit> {
+        let opened = OpenDirectory::new(&pending.path)
+            // Before the entries, so that a change in between is noticed.
+            .and_then(|opened| Ok((opened.state()?, opened.entries()?, opened)));
+        let state = opened.as_ref().ok().map(|(state, ..)| state.clone());
+        let entries = match opened {
+            Ok((_, entries, opened)) => {
+                self.list(&pending, Ok((&opened, entries.into_iter().map(Ok))))?
+            }
+            Err(error) => self.list(&pending, Err::<(_, std::iter::Empty<_>), _>(error))?,
+        };
+        let Some(entries) = entries else {
+            return Ok(());
+        };
+        let searched = SearchedDirectory {
+            depth: pending.depth,
+            is_protected: pending.is_protected,
+            is_other: pending.is_other,
+            reader: pending.reader,
+            entries,
+            device: state.as_ref().map(DirectoryState::device),
+            settled_state: state.filter(|state| self.is_settled(&pending.path, state)),
+        };
+        self.found.directories.insert(pending.path, searched);
+        Ok(())
+    }
+
+    /// Examines the entries of a directory, and returns them by name; `None` if it cannot be listed, or
+    /// not to its end.
     pub(super) fn list(
         &mut self,
         directory: &PendingDirectory,
-        entries: io::Result<impl Iterator<Item = io::Result<DirEntry>>>,
-    ) -> Result<Option<Vec<FoundFile>>, SearchLimit> {
-        let files = match entries {
-            Ok(entries) => self.search(directory, entries)?,
+        listed: io::Result<(
+            &OpenDirectory,
+            impl Iterator<Item = io::Result<ListedEntry>>,
+        )>,
+    ) -> Result<Option<Vec<FoundEntry>>, SearchLimit> {
+        let entries = match listed {
+            Ok((opened, entries)) => self.search(directory, opened, entries)?,
             Err(error) => match error.kind() {
                 ErrorKind::NotADirectory => Some(self.granted_file(directory)),
                 // It was removed.
@@ -148,21 +222,20 @@ impl<'a> Search<'a> {
                 _ => None,
             },
         };
-        if files.is_none() {
-            self.protect_unreadable(directory.path.clone());
+        if entries.is_none() {
+            self.found.unlisted.insert(directory.path.clone());
+            if !directory.is_other {
+                self.protect_unreadable(directory.path.clone());
+            }
         }
-        Ok(files)
+        Ok(entries)
     }
 
     /// Returns a file that was granted by itself.
-    fn granted_file(&self, file: &PendingDirectory) -> Vec<FoundFile> {
+    fn granted_file(&self, file: &PendingDirectory) -> Vec<FoundEntry> {
         let state = EntryState::of_content(&file.path).filter(|_| !file.is_protected);
-        let found = state.map(|state| FoundFile {
-            // Joined with the path, the absolute path is the path.
-            name: file.path.clone().into_os_string(),
-            reader: self.grants.file_reader(&file.path),
-            state,
-        });
+        let reader = self.grants.file_reader(&file.path);
+        let found = state.map(|state| FoundEntry::of_granted_file(&file.path, state, reader));
         found.into_iter().collect()
     }
 
@@ -172,92 +245,154 @@ impl<'a> Search<'a> {
         self.unreadable.insert(directory);
     }
 
-    /// Returns the state of a directory, unless another change could leave it as it is: on a file
+    /// Returns true unless another change could leave the state of a directory as it is: on a file
     /// system without change times, and after a change so shortly before that both have the same.
-    fn settled_state(&mut self, directory: &Path, metadata: &Metadata) -> Option<DirectoryState> {
-        let is_settled = metadata.ctime() < self.started_at - SETTLED_SECONDS;
-        let mut has_change_times = || {
-            let known = self.devices.entry(metadata.dev());
-            *known.or_insert_with(|| has_change_times(directory))
-        };
-        (is_settled && has_change_times()).then(|| DirectoryState::from_metadata(metadata))
+    fn is_settled(&mut self, directory: &Path, state: &DirectoryState) -> bool {
+        state.changed_seconds() < self.started_at - SETTLED_SECONDS
+            && self.change_times(directory, state.device()) != ChangeTimes::Settable
+    }
+
+    fn change_times(&mut self, directory: &Path, device: u64) -> ChangeTimes {
+        let known = self.devices.entry(device);
+        *known.or_insert_with(|| change_times(directory))
+    }
+
+    /// Returns true if the files of a directory need not be examined before the run.
+    fn defers_files(&mut self, directory: &Path, opened: &OpenDirectory) -> bool {
+        if self.to_examine > 0 {
+            return false;
+        }
+        let state = opened.state();
+        let times = state.map(|state| self.change_times(directory, state.device()));
+        if times.is_ok_and(|times| times == ChangeTimes::OfKernelWithInodes) {
+            self.found.clock = self.found.clock.take().or_else(ChangeClock::start);
+            return self.found.clock.is_some();
+        }
+        false
     }
 
     /// Examines the entries of a directory as [`list`](Self::list), if all of them can be listed.
     fn search(
         &mut self,
         directory: &PendingDirectory,
-        entries: impl Iterator<Item = io::Result<DirEntry>>,
-    ) -> Result<Option<Vec<FoundFile>>, SearchLimit> {
-        let depth = directory.depth;
+        opened: &OpenDirectory,
+        entries: impl Iterator<Item = io::Result<ListedEntry>>,
+    ) -> Result<Option<Vec<FoundEntry>>, SearchLimit> {
         let own_names = self.own_paths.get(&directory.path).cloned();
         let own_names = own_names.unwrap_or_default();
+        let defers = self.defers_files(&directory.path, opened);
         let mut of_repository = HashSet::new();
-        let mut files = Vec::new();
+        let mut found = Vec::new();
         for entry in entries {
             let Ok(entry) = entry else {
                 return Ok(None);
             };
-            let name = entry.file_name();
             let part = BARE_REPOSITORY
                 .iter()
-                .position(|part| name.eq_ignore_ascii_case(part));
+                .position(|part| entry.name.eq_ignore_ascii_case(part));
             of_repository.extend(part);
-            let is_directory = match entry.file_type() {
-                Ok(kind) => kind.is_dir(),
-                Err(error) if error.kind() == ErrorKind::NotFound => false,
-                // It may be a directory with protected paths.
-                Err(_) => {
-                    self.protect_unreadable(entry.path());
-                    false
-                }
-            };
-            // Nearly all entries are neither listed nor granted by themselves.
-            let needs_check =
-                directory.is_protected || own_names.contains(&name) || ends_executed_path(&name);
-            let kind = if needs_check {
-                self.examine(&entry.path(), is_directory)
+            let is_directory = entry.entry_type == EntryType::Directory;
+            let kind = self.kind(directory, &entry, &own_names);
+            let descends = is_directory && !matches!(kind, EntryKind::Skipped | EntryKind::Other);
+            self.check_limits(directory, descends || (is_directory && directory.is_other))?;
+            if is_directory {
+                self.queue_inner(directory, &entry.name, &kind);
+            }
+            let is_deferred = defers && entry.entry_type == EntryType::File;
+            let state = if is_deferred {
+                Ok(KnownState::Listed)
             } else {
-                EntryKind::Unprotected(directory.reader)
+                KnownState::examine(opened, &entry.name, entry.entry_type)
             };
-            let descends = is_directory && !matches!(kind, EntryKind::Skipped);
-            self.check_limits(depth, descends)?;
-            if let EntryKind::Unprotected(reader) = kind
-                && !is_directory
-            {
-                files.extend(found_file(&entry, name, reader));
-            }
-            if !descends {
+            // It was removed, or is unknown, so that it counts as a new one.
+            let Ok(state) = state else {
                 continue;
+            };
+            let mut entry = FoundEntry::new(entry, state);
+            if !is_directory {
+                self.to_examine = self.to_examine.saturating_sub(1);
+                if let EntryKind::Unprotected(reader) = kind {
+                    entry.is_ordinary = true;
+                    entry.reader = reader;
+                }
             }
-            let path = entry.path();
-            let is_new = |before: &ProtectedEntries| !before.directories.contains_key(&path);
-            if self.before.is_none_or(is_new) {
-                self.queue.push_back(PendingDirectory {
-                    path,
-                    depth: depth + 1,
-                    is_protected: matches!(kind, EntryKind::Protected),
-                    reader: match kind {
-                        EntryKind::Unprotected(reader) => reader,
-                        EntryKind::Protected | EntryKind::Skipped => None,
-                    },
-                });
-            }
+            found.push(entry);
         }
         if of_repository.len() == BARE_REPOSITORY.len() && !directory.is_protected {
-            name_reader_of_configuration(&mut files);
+            name_reader_of_configuration(&mut found);
         }
-        files.sort_unstable_by(|one, other| one.name.cmp(&other.name));
-        Ok(Some(files))
+        found.sort_unstable_by(|one, other| one.name.cmp(&other.name));
+        Ok(Some(found))
+    }
+
+    /// Returns what an entry of a directory is, and records it if it is protected.
+    fn kind(
+        &mut self,
+        directory: &PendingDirectory,
+        entry: &ListedEntry,
+        own_names: &HashSet<OsString>,
+    ) -> EntryKind {
+        if directory.is_other {
+            return EntryKind::Other;
+        }
+        let path = || directory.path.join(&entry.name);
+        if entry.entry_type == EntryType::Unknown {
+            // It may be a directory with protected paths.
+            self.protect_unreadable(path());
+        }
+        // Nearly all entries are neither listed nor granted by themselves.
+        let needs_check = directory.is_protected
+            || own_names.contains(&entry.name)
+            || ends_executed_path(&entry.name);
+        if needs_check {
+            self.examine(&path(), entry.entry_type == EntryType::Directory)
+        } else {
+            EntryKind::Unprotected(directory.reader)
+        }
+    }
+
+    /// Queues a directory that was found in another one, unless it was found before the run.
+    fn queue_inner(&mut self, directory: &PendingDirectory, name: &OsStr, kind: &EntryKind) {
+        let path = directory.path.join(name);
+        let is_new = |before: &ProtectedEntries| !before.directories.contains_key(&path);
+        if !self.before.is_none_or(is_new) {
+            return;
+        }
+        let inner = PendingDirectory {
+            path,
+            depth: directory.depth + 1,
+            is_protected: matches!(kind, EntryKind::Protected),
+            is_other: matches!(kind, EntryKind::Other),
+            reader: match kind {
+                EntryKind::Unprotected(reader) => *reader,
+                _ => None,
+            },
+        };
+        match kind {
+            EntryKind::Protected | EntryKind::Unprotected(_) => self.queue.push_back(inner),
+            EntryKind::Other => {
+                if let Some(others) = &mut self.others {
+                    others.push_back(inner);
+                }
+            }
+            EntryKind::Skipped => {}
+        }
     }
 
     /// Counts an entry. `descends` says whether it is a directory that is to be searched.
-    fn check_limits(&mut self, depth: usize, descends: bool) -> Result<(), SearchLimit> {
-        self.remaining -= 1;
-        match (self.remaining, self.found.outermost.len(), depth) {
-            (0, ..) => Err(SearchLimit("200,000 files and directories")),
-            (_, MAX_PATHS.., _) => Err(SearchLimit("1,000 protected paths")),
-            (.., MAX_DEPTH..) if descends => Err(SearchLimit("64 levels of directories")),
+    fn check_limits(
+        &mut self,
+        directory: &PendingDirectory,
+        descends: bool,
+    ) -> Result<(), SearchLimit> {
+        let protected = self.found.outermost.len();
+        let Some(remaining) = self.remaining.checked_sub(1).filter(|left| *left > 0) else {
+            return Err(SearchLimit("200,000 files and directories"));
+        };
+        self.remaining = remaining;
+        match (protected, directory.depth) {
+            (MAX_PATHS.., _) if !directory.is_other => Err(SearchLimit("1,000 protected paths")),
+            (_, MAX_DEPTH..) if descends => Err(SearchLimit("64 levels of directories")),
             _ => Ok(()),
         }
     }
@@ -289,7 +424,7 @@ impl<'a> Search<'a> {
         // may commit during the run. Only entries that are protected themselves, such as `config`
         // and `hooks`, are compared.
         if protected.ends_with(".git") && !is_outermost {
-            return EntryKind::Skipped;
+            return EntryKind::Other;
         }
         let Ok(metadata) = path.symlink_metadata() else {
             return EntryKind::Protected;
@@ -381,6 +516,7 @@ impl<'a> Search<'a> {
                 path: path.to_owned(),
                 depth: below.map_or(0, Iterator::count),
                 is_protected: true,
+                is_other: false,
                 reader: None,
             });
         }
@@ -397,53 +533,36 @@ impl<'a> Search<'a> {
     }
 }
 
-/// Returns what is compared of a file, through symlinks; `None` if it was removed.
-fn found_file(entry: &DirEntry, name: OsString, reader: Option<&'static str>) -> Option<FoundFile> {
-    // Relative to the listed directory, which saves the lookup of a long path.
-    let metadata = entry.metadata().ok()?;
-    let state = if metadata.is_symlink() {
-        EntryState::of_content(&entry.path())?
-    } else {
-        EntryState::from_metadata(&metadata)
-    };
-    Some(FoundFile {
-        name,
-        reader,
-        state,
-    })
-}
-
 /// Names git as the reader of the configuration of a repository that no name identifies: git executes
 /// what it says if it is started there.
-fn name_reader_of_configuration(files: &mut [FoundFile]) {
-    let is_configuration = |file: &&mut FoundFile| file.name.eq_ignore_ascii_case("config");
-    for file in files.iter_mut().filter(is_configuration) {
-        file.reader = Some("git");
+fn name_reader_of_configuration(entries: &mut [FoundEntry]) {
+    let is_configuration =
+        |entry: &&mut FoundEntry| entry.is_ordinary && entry.name.eq_ignore_ascii_case("config");
+    for entry in entries.iter_mut().filter(is_configuration) {
+        entry.reader = Some("git");
     }
 }
 
-/// Returns true for a file system on which only the kernel sets change times. Others, such as vfat
-/// and some in user space, report the modification time, which a program can set.
+/// Returns whether only the kernel sets change times on a file system. Others, such as vfat and some in
+/// user space, report the modification time, which a program can set.
 #[cfg(target_os = "linux")]
-fn has_change_times(directory: &Path) -> bool {
-    // The numbers of `linux/magic.h`: ext4, XFS, Btrfs, tmpfs, overlayfs, F2FS; and those of ZFS
-    // and bcachefs.
-    const KNOWN: [u32; 8] = [
-        0xef53,
-        0x5846_5342,
-        0x9123_683e,
-        0x0102_1994,
-        0x794c_7630,
-        0xf2f5_2010,
-        0x2fc1_2fc1,
-        0xca45_1a4e,
-    ];
-    rustix::fs::statfs(directory).is_ok_and(|stat| KNOWN.contains(&(stat.f_type as u32)))
+fn change_times(directory: &Path) -> ChangeTimes {
+    // The numbers of `linux/magic.h`: ext4, XFS, Btrfs, tmpfs, F2FS.
+    const WITH_INODES: [u32; 5] = [0xef53, 0x5846_5342, 0x9123_683e, 0x0102_1994, 0xf2f5_2010];
+    // overlayfs, of which a directory may list other inode numbers than its files have; and the
+    // numbers of ZFS and bcachefs.
+    const OTHERS: [u32; 3] = [0x794c_7630, 0x2fc1_2fc1, 0xca45_1a4e];
+    let magic = rustix::fs::statfs(directory).map(|stat| stat.f_type as u32);
+    match magic {
+        Ok(magic) if WITH_INODES.contains(&magic) => ChangeTimes::OfKernelWithInodes,
+        Ok(magic) if OTHERS.contains(&magic) => ChangeTimes::OfKernel,
+        _ => ChangeTimes::Settable,
+    }
 }
 
 #[cfg(not(target_os = "linux"))]
-fn has_change_times(_directory: &Path) -> bool {
-    false
+fn change_times(_directory: &Path) -> ChangeTimes {
+    ChangeTimes::Settable
 }
 
 /// Returns the time since 1970, in seconds.
