@@ -8,6 +8,7 @@ use skills_policy::{
     Authorization, Decision, Denial, EarlierAttempt, Evaluation, Grants, Permission,
     PermissionDecision, Request,
 };
+use skills_sandbox::ChangedEntries;
 use tokio::time::timeout;
 
 use crate::cancellation::unless_cancelled;
@@ -149,24 +150,42 @@ impl Authorized {
         self.packages.install(self.checked.planned()).await
     }
 
-    /// Records the files of the workspace, to detect output files later.
+    /// Records the files of the workspace, to detect output files later, unless the backend does.
     pub(crate) fn snapshot_workspace(&mut self) {
+        let is_reported = self.has_reported_changes();
         let grants = &self.grants;
         if let Some(workspace) = &mut self.workspace
+            && !is_reported
             && is_writable(workspace, grants)
         {
             workspace.snapshot();
         }
     }
 
+    /// Returns true if the backend reports what changes in the workspace: a directory of the caller can
+    /// be large, and the backend examines all of it anyway.
+    fn has_reported_changes(&self) -> bool {
+        let workspace = &self.planned().options().workspace;
+        matches!(workspace, Workspace::Directory(_)) && self.checked.sandbox().reports_changes()
+    }
+
     /// Lists what the program created or changed in its workspace. Files in one that it cannot write
-    /// are not its output.
-    pub(crate) fn collect_output(&self, redactor: &Redactor) -> OutputFiles {
+    /// are not its output. `reported` are the changes that the backend found.
+    pub(crate) fn collect_output(
+        &self,
+        reported: Option<ChangedEntries>,
+        redactor: &Redactor,
+    ) -> OutputFiles {
         let workspace = self.workspace.as_ref();
-        let workspace = workspace.filter(|workspace| is_writable(workspace, &self.grants));
-        workspace
-            .map(|workspace| workspace.collect_output(redactor))
-            .unwrap_or_default()
+        let Some(workspace) = workspace.filter(|workspace| is_writable(workspace, &self.grants))
+        else {
+            return OutputFiles::default();
+        };
+        if self.has_reported_changes() {
+            workspace.list_reported(reported, redactor)
+        } else {
+            workspace.collect_output(redactor)
+        }
     }
 
     pub(crate) fn planned(&self) -> &Planned {

@@ -67,7 +67,7 @@ impl Finished {
         let (planned, grants) = (run.planned(), run.grants());
         let mut output = redactor.redact_streams(self.output);
         let executed = std::mem::take(&mut output.executed_files);
-        let output_files = run.collect_output(redactor);
+        let output_files = run.collect_output(output.changed_entries.take(), redactor);
         let shown = run.workspace().map(|path| (path, &output_files));
         let executed = executed_files(executed, shown, grants, redactor);
         let (input, aliases) = (input_text(planned), run.path_aliases());

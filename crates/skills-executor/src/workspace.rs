@@ -9,7 +9,7 @@ use cap_std::ambient_authority;
 use cap_std::fs::{Dir, Metadata, OpenOptions};
 use skills_discovery::FileStamp;
 use skills_process::SCRATCH_PREFIX;
-use skills_sandbox::SandboxError;
+use skills_sandbox::{ChangedEntries, SandboxError};
 use skills_store::PrivateDir;
 
 use crate::redaction::Redactor;
@@ -79,8 +79,7 @@ impl ActiveWorkspace {
     /// Secrets in names are redacted.
     pub(crate) fn collect_output(&self, redactor: &Redactor) -> OutputFiles {
         let mut walk = DirectoryWalk::default();
-        let mut changed = Vec::new();
-        let mut omitted = Vec::new();
+        let mut changes = WorkspaceChanges::default();
         let mut top = None;
         let mut remaining = 0_usize;
         walk.visit_files(&self.path, |path, metadata, directory| {
@@ -89,40 +88,69 @@ impl ActiveWorkspace {
             if before == Some(&FileStamp::from_metadata(metadata)) {
                 return;
             }
-            match relative_name(path) {
-                Some(name) => changed.push(ChangedFile {
-                    name,
-                    path: path.to_owned(),
-                    bytes: metadata.len(),
-                    is_created: before.is_none(),
-                }),
-                None => omitted.push(format!("`{}`: invalid file name", path.display())),
-            }
+            changes.add(path, metadata.len(), before.is_none());
             // Contents are read through the handle of the walk, so a directory that is replaced
             // afterwards cannot redirect them.
             if top.is_none() {
                 top = directory.try_clone().ok();
             }
         });
-        let found = changed.len() as u64;
-        // Before the limit, so that the same files are omitted on every run.
-        changed.sort_by(|a, b| a.name.cmp(&b.name));
-        if changed.len() > MAX_FILES {
-            omitted.push(format!(
-                "{} files beyond the first {MAX_FILES}",
-                changed.len() - MAX_FILES
-            ));
-            changed.truncate(MAX_FILES);
-        }
-        let files = self.read_output(changed, top.as_ref(), redactor, &mut omitted);
-        let is_truncated = found > files.len() as u64 || !walk.omitted.is_empty();
-        let has_other_changes = remaining < self.initial.len()
-            || walk.structure != self.initial_structure
-            || !omitted.is_empty();
+        changes.has_others =
+            remaining < self.initial.len() || walk.structure != self.initial_structure;
         let special = walk.special.difference(&self.initial_special);
+        changes.special = special.cloned().collect();
+        changes.unexamined = walk.omitted;
+        self.list(changes, top.as_ref(), redactor)
+    }
+
+    /// Lists the files among the changes that a backend reported. Without them they are unknown.
+    pub(crate) fn list_reported(
+        &self,
+        reported: Option<ChangedEntries>,
+        redactor: &Redactor,
+    ) -> OutputFiles {
+        let mut changes = WorkspaceChanges::default();
+        let Some(reported) = reported else {
+            changes.unexamined.push("the workspace".to_owned());
+            changes.has_others = true;
+            return self.list(changes, None, redactor);
+        };
+        for file in &reported.files {
+            if let Ok(path) = file.path.strip_prefix(&self.path) {
+                changes.add(path, file.bytes, file.is_created);
+            }
+        }
+        let special = reported.special.iter().filter_map(|(path, kind)| {
+            let path = path.strip_prefix(&self.path).ok()?;
+            Some((path.to_owned(), *kind))
+        });
+        changes.special = special.collect();
+        let unexamined = reported.unexamined.iter().filter_map(|(path, reason)| {
+            let path = path.strip_prefix(&self.path).ok()?;
+            Some(format!("{}: {reason}", path.display()))
+        });
+        let limits = reported.limits.iter().map(ToString::to_string);
+        changes.unexamined = unexamined.chain(limits).collect();
+        changes.has_others = reported.has_other_changes;
+        self.list(changes, None, redactor)
+    }
+
+    fn list(
+        &self,
+        mut changes: WorkspaceChanges,
+        top: Option<&Dir>,
+        redactor: &Redactor,
+    ) -> OutputFiles {
+        let mut omitted = std::mem::take(&mut changes.invalid);
+        let found = changes.files.len() as u64;
+        omit_beyond_limit(&mut changes.files, &mut omitted);
+        let files = self.read_output(changes.files, top, redactor, &mut omitted);
+        let is_truncated = found > files.len() as u64 || !changes.unexamined.is_empty();
+        let has_other_changes = changes.has_others || !omitted.is_empty();
+        let special = changes.special.iter();
         let special = special.map(|(path, kind)| format!("`{}`: {kind}", path.display()));
-        let omitted = walk
-            .omitted
+        let omitted = changes
+            .unexamined
             .into_iter()
             .chain(special)
             .chain(omitted)
@@ -176,6 +204,52 @@ impl ActiveWorkspace {
         }
         files
     }
+}
+
+/// What changed in a workspace. Paths are relative to it.
+#[derive(Default)]
+struct WorkspaceChanges {
+    files: Vec<ChangedFile>,
+    /// Changed files without a valid name.
+    invalid: Vec<String>,
+    /// New entries that are neither files nor directories, and what they are.
+    special: Vec<(PathBuf, &'static str)>,
+    /// What was not examined.
+    unexamined: Vec<String>,
+    /// Whether anything else changed than files.
+    has_others: bool,
+}
+
+impl WorkspaceChanges {
+    fn add(&mut self, path: &Path, bytes: u64, is_created: bool) {
+        match relative_name(path) {
+            Some(name) => self.files.push(ChangedFile {
+                name,
+                path: path.to_owned(),
+                bytes,
+                is_created,
+            }),
+            None => {
+                let invalid = format!("`{}`: invalid file name", path.display());
+                self.invalid.push(invalid);
+            }
+        }
+    }
+}
+
+/// Orders files by name, without those beyond the limit. Changed files come before created ones until
+/// then: a program can create any number, and must not hide a change behind them.
+fn omit_beyond_limit(files: &mut Vec<ChangedFile>, omitted: &mut Vec<String>) {
+    if files.len() > MAX_FILES {
+        files.sort_by(|a, b| (a.is_created, &a.name).cmp(&(b.is_created, &b.name)));
+        omitted.push(format!(
+            "{} files beyond the first {MAX_FILES}",
+            files.len() - MAX_FILES
+        ));
+        files.truncate(MAX_FILES);
+    }
+    // Also before the limit, so that the same files are omitted on every run.
+    files.sort_by(|a, b| a.name.cmp(&b.name));
 }
 
 /// A changed file before its content is read.

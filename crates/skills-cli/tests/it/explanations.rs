@@ -936,6 +936,35 @@ fn many_created_files_are_counted_and_hide_no_changed_one() {
     }
 }
 
+/// Files of a large workspace are not examined before the run.
+#[test]
+fn files_of_a_large_workspace_are_listed() {
+    need_sandbox!();
+    let text = "import os\nos.makedirs('new/deep')\nopen('new/deep/a.txt', 'w')\nopen('d39/f499.txt', 'w').write('x')\nos.chmod('d20/f0.txt', 0o755)\n";
+    let fixture = skill("change.py", text);
+    for directory in 0..41 {
+        let directory = fixture.path().join(format!("work/d{directory}"));
+        fs::create_dir(&directory).unwrap();
+        for file in 0..500 {
+            fs::write(directory.join(format!("f{file}.txt")), "").unwrap();
+        }
+    }
+    let done = run(&fixture, &["--workspace", "work"]);
+    assert_eq!(done.code, 0, "{}", done.stderr);
+    let files = done
+        .stderr
+        .lines()
+        .filter(|line| line.starts_with("created ") || line.starts_with("changed "));
+    let files: Vec<_> = files.collect();
+    let expected = [
+        "changed d20/f0.txt (0 bytes)",
+        "changed d39/f499.txt (1 bytes)",
+        "created new/deep/a.txt (0 bytes)",
+    ];
+    assert_eq!(files, expected, "{}", done.stderr);
+    assert!(!done.stderr.contains("omitted"), "{}", done.stderr);
+}
+
 /// Files that are lost are no success.
 #[test]
 fn output_files_beyond_the_limits_are_errors() {
