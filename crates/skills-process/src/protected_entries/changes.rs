@@ -702,6 +702,26 @@ mod tests {
     }
 
     #[test]
+    fn only_the_first_files_of_a_large_directory_are_examined() {
+        let fixture = Fixture::new(&[]);
+        let name = |index: usize| fixture.workspace.join(format!("a{index:04}"));
+        (0..2_100).for_each(|index| fs::write(name(index), "").unwrap());
+        let before = ProtectedEntries::find_all(&fixture.grants).unwrap();
+        let searched = &before.directories[&fixture.workspace];
+        let examined = searched.entries.iter();
+        let examined = examined.filter(|entry| entry.content().is_some());
+        // On other file systems all of them.
+        assert_eq!(
+            examined.count(),
+            before.clock.as_ref().map_or(2_100, |_| 2_000)
+        );
+        assert_eq!(fixture.changes(&before), "");
+        (0..2_100).for_each(|index| fs::write(name(index), "x").unwrap());
+        let changed = before.changes(&fixture.grants).entries.files;
+        assert!(changed.len() == 2_100 && changed.iter().all(|file| !file.is_created));
+    }
+
+    #[test]
     fn nothing_is_known_if_the_clock_was_set() {
         let fixture = Fixture::new(&["a/x"]);
         let mut before = fixture.find(true);

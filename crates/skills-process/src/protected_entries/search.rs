@@ -259,9 +259,6 @@ impl<'a> Search<'a> {
 
     /// Returns true if the files of a directory need not be examined before the run.
     fn defers_files(&mut self, directory: &Path, opened: &OpenDirectory) -> bool {
-        if self.to_examine > 0 {
-            return false;
-        }
         let state = opened.state();
         let times = state.map(|state| self.change_times(directory, state.device()));
         if times.is_ok_and(|times| times == ChangeTimes::OfKernelWithInodes) {
@@ -280,7 +277,7 @@ impl<'a> Search<'a> {
     ) -> Result<Option<Vec<FoundEntry>>, SearchLimit> {
         let own_names = self.own_paths.get(&directory.path).cloned();
         let own_names = own_names.unwrap_or_default();
-        let defers = self.defers_files(&directory.path, opened);
+        let mut defers = None;
         let mut of_repository = HashSet::new();
         let mut found = Vec::new();
         for entry in entries {
@@ -298,7 +295,9 @@ impl<'a> Search<'a> {
             if is_directory {
                 self.queue_inner(directory, &entry.name, &kind);
             }
-            let is_deferred = defers && entry.entry_type == EntryType::File;
+            let is_deferred = entry.entry_type == EntryType::File
+                && self.to_examine == 0
+                && *defers.get_or_insert_with(|| self.defers_files(&directory.path, opened));
             let state = if is_deferred {
                 Ok(KnownState::Listed)
             } else {
