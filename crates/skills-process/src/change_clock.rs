@@ -39,6 +39,7 @@ struct SetTimer {
     was_canceled: AtomicBool,
 }
 
+#[cfg(any(test, target_os = "linux"))]
 impl SetTimer {
     fn new(timer: OwnedFd) -> Self {
         Self {

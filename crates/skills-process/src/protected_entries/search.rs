@@ -80,6 +80,10 @@ enum ChangeTimes {
     /// A program can set them.
     Settable,
     /// Only the kernel sets them.
+    #[cfg_attr(
+        not(target_os = "linux"),
+        expect(dead_code, reason = "file systems are known on Linux only")
+    )]
     OfKernel,
     /// Also, directories list the inode numbers of their files.
     OfKernelWithInodes,
