@@ -17,10 +17,8 @@ use super::{MAX_DEPTH, MAX_OTHER_ENTRIES, ProtectedEntries, SearchedDirectory};
 use crate::entry_state::EntryState;
 use crate::open_directory::{EntryType, ListedEntry, OpenDirectory};
 
-/// The directories that a thread takes at once.
-const TAKEN_DIRECTORIES: usize = 16;
-/// The directories from which on a second thread takes less time than it costs.
-const MIN_SHARED_DIRECTORIES: usize = 64;
+/// The entries from which on a second thread takes less time than it costs.
+const MIN_SHARED_ENTRIES: usize = 2_000;
 
 /// An entry that changed, and its state after the run.
 type ChangedEntry<'a> = (&'a FoundEntry, EntryState);
@@ -140,18 +138,13 @@ impl<'a> Walk<'a> {
         let next = AtomicUsize::new(0);
         let work = || {
             let mut compared = Comparison::default();
-            loop {
-                let start = next.fetch_add(TAKEN_DIRECTORIES, Ordering::Relaxed);
-                let taken = known.get(start..).unwrap_or_default();
-                if taken.is_empty() {
-                    return compared;
-                }
-                for (path, searched) in taken.iter().take(TAKEN_DIRECTORIES) {
-                    self.compare(path, searched, &mut compared);
-                }
+            while let Some((path, searched)) = known.get(next.fetch_add(1, Ordering::Relaxed)) {
+                self.compare(path, searched, &mut compared);
             }
+            compared
         };
-        let helpers = usize::from(known.len() >= MIN_SHARED_DIRECTORIES);
+        let entries: usize = known.iter().map(|(_, known)| known.entries.len()).sum();
+        let helpers = usize::from(entries >= MIN_SHARED_ENTRIES);
         std::thread::scope(|scope| {
             let threads = skills_threads::spawn_scoped(scope, helpers, work);
             let mut all = work();
