@@ -76,6 +76,7 @@ mod denied_settings;
 mod descriptors;
 mod disk_limits;
 mod excluded_paths;
+mod grant_checks;
 mod granted_path;
 mod hints;
 mod home_files;

@@ -21,7 +21,7 @@ use tokio::time::timeout;
 
 use crate::cgroup::Cgroup;
 use crate::child_setup::{ChildOptions, ChildSetup};
-use crate::excluded_paths::{check_hidden_paths, check_skill_in_writable};
+use crate::grant_checks::{check_grants, has_hosts, network_error};
 use crate::home_files;
 #[cfg(feature = "fault-injection")]
 use crate::host_support::unsupported;
@@ -44,7 +44,7 @@ use crate::rootfs_plan::choose_scratch_path;
 use crate::run_processes::RunProcesses;
 use crate::scratch_links;
 use crate::setup_slot::EarlySetup;
-use crate::setup_step::{SetupStep, StepFailure};
+use crate::setup_step::SetupStep;
 use crate::shared_mappings::SharedMappings;
 use crate::spawn::SpawnedChild;
 use crate::spawner::Spawner;
@@ -545,30 +545,6 @@ impl fmt::Debug for LinuxSandbox {
             .field("isolation_mode", &self.isolation_mode)
             .finish_non_exhaustive()
     }
-}
-
-/// Rejects grants that cannot be enforced at an isolation level.
-fn check_grants(grants: &Grants, isolation: IsolationLevel) -> Result<(), SandboxError> {
-    check_hidden_paths(grants, isolation)?;
-    check_skill_in_writable(grants, isolation)?;
-    // Landlock restricts ports, not addresses, so it cannot enforce a list of hosts.
-    if has_hosts(grants) && isolation != IsolationLevel::Namespaces {
-        let reason = "granted hosts need a network namespace, which needs user namespaces";
-        return Err(SandboxError::rejected("linux", reason));
-    }
-    Ok(())
-}
-
-fn has_hosts(grants: &Grants) -> bool {
-    *grants.network() != NetworkGrant::None
-}
-
-fn network_error(failure: &StepFailure) -> SandboxError {
-    SandboxError::unavailable(
-        "a network namespace",
-        failure.to_string(),
-        crate::hints::NETWORK_HINT,
-    )
 }
 
 impl Sandbox for LinuxSandbox {

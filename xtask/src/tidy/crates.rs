@@ -78,7 +78,7 @@ const CRATES: &[(&str, usize, &[&str])] = &[
     // Limits that the user raises.
     ("skills-policy", 8_830, &["skills-clients"]),
     // Events of runs, the grace of a cancellation and of a deadline, the language and time zone of the user.
-    ("skills-sandbox", 3_330, &["skills-policy"]),
+    ("skills-sandbox", 3_400, &["skills-policy"]),
     (
         "skills-sandbox-conformance",
         2_700,
@@ -95,10 +95,11 @@ const CRATES: &[(&str, usize, &[&str])] = &[
             "skills-store",
         ],
     ),
-    // The grace of a cancellation.
+    // The grace of a cancellation. What has to be left of disks. Versions that version managers installed.
+    // Changed files are found without examining each before a run.
     (
         "skills-process",
-        5_830,
+        7_050,
         &["skills-policy", "skills-sandbox", "skills-threads"],
     ),
     // The table of addresses, which was a crate. The proxies of the user.
@@ -181,7 +182,7 @@ const CRATES: &[(&str, usize, &[&str])] = &[
         // planned twice.
         "skills-executor",
         // Further attempts: what one was refused, and what it has done.
-        12_780,
+        12_880,
         &[
             "skills-audit",
             "skills-deps",

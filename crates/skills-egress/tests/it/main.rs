@@ -14,8 +14,5 @@ mod http;
 mod limits;
 mod socks;
 mod tls;
-#[expect(
-    clippy::unwrap_used,
-    reason = "the helpers of tests fail as tests do"
-)]
+#[expect(clippy::unwrap_used, reason = "the helpers of tests fail as tests do")]
 mod upstream;
