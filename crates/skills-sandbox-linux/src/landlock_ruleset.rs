@@ -121,13 +121,10 @@ pub(crate) fn deferred_rules(
     let terminals = list | access_rights(PathAccess::Terminal, abi);
     paths.extend(rootfs.terminals().map(|path| (path, terminals)));
     if local_sockets == LocalSockets::Supervised {
+        // Also in what is mounted there. Programs expect it in `/tmp` itself, and only processes of the
+        // run listen.
         let bind = BitFlags::from(AccessFs::MakeSock);
-        paths.extend(
-            rootfs
-                .socket_dirs()
-                .iter()
-                .map(|path| (path.as_path(), bind)),
-        );
+        paths.extend(rootfs.scratch().map(|path| (path, bind)));
     }
     paths
         .into_iter()

@@ -106,7 +106,6 @@ mod rootfs_plan;
 mod run_network;
 mod run_processes;
 mod sandbox;
-mod scratch_dirs;
 mod scratch_links;
 mod setup_slot;
 mod setup_step;

@@ -15,7 +15,6 @@ use crate::key_rules::{check_readable, find_keys, without_keys};
 use crate::path_rule::{PathAccess, PathRule, PlanContext, SymlinkPolicy};
 use crate::rootfs_plan::{RootFsPlan, home_path};
 use crate::run_network::{RunNetwork, proxy_endpoint};
-use crate::scratch_dirs::temporary_dir;
 use crate::system_paths::{DEVICES, DYNAMIC_LOADERS, SYSTEM_DIRS, SYSTEM_SETTINGS};
 use crate::user_ids::UserIds;
 
@@ -127,7 +126,6 @@ impl Plan {
         } else {
             paths = without_keys(paths, &keys)?;
         }
-        let temporary = temporary_dir(context, &paths);
         let python_link = find_python_link(grants, program_finder, context);
         let home_links = find_home_links(job, &home_of_run(context));
         let rootfs = has_namespaces.then(|| {
@@ -144,7 +142,6 @@ impl Plan {
                 job,
                 &program,
                 context,
-                &temporary,
                 &search_path(program_finder, python_link.as_ref()),
                 endpoint.as_ref(),
             ),
@@ -396,7 +393,6 @@ fn build_environment(
     job: &Job,
     program: &ResolvedProgram,
     context: &PlanContext,
-    temporary: &Path,
     search_path: &str,
     endpoint: Option<&ProxyEndpoint>,
 ) -> Environment {
@@ -407,7 +403,7 @@ fn build_environment(
         // Python would try to write byte code next to the script, and load packages from HOME.
         ("PYTHONDONTWRITEBYTECODE", "1"),
         ("PYTHONNOUSERSITE", "1"),
-        ("TMPDIR", temporary.to_string_lossy().as_ref()),
+        ("TMPDIR", context.scratch_path.to_string_lossy().as_ref()),
     ]
     .map(|(name, value)| (name.to_owned(), value.to_owned()))
     .into();

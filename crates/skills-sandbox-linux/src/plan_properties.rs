@@ -318,25 +318,6 @@ fn check_scratch(model: &Model, context: &PlanContext) -> Result<(), TestCaseErr
     Ok(())
 }
 
-/// Checks that programs may bind no local socket in a writable directory of the host: Landlock applies
-/// a right to everything at and below a path, also in what is mounted there.
-fn check_socket_dirs(plan: &Plan, writable: &[&Path]) -> Result<(), TestCaseError> {
-    let rootfs = plan.rootfs.as_ref().unwrap();
-    let scratch = rootfs.scratch().unwrap();
-    for directory in rootfs.socket_dirs() {
-        prop_assert!(directory.starts_with(scratch), "{directory:?}");
-        // The scratch space is also at another path.
-        let is_shared = directory == scratch;
-        let aliases = [directory.as_path(), Path::new("/dev/shm")];
-        let aliases = &aliases[..1 + usize::from(is_shared)];
-        let bound = writable
-            .iter()
-            .find(|path| aliases.iter().any(|alias| path.starts_with(alias)));
-        prop_assert!(bound.is_none(), "{bound:?} in {directory:?}");
-    }
-    Ok(())
-}
-
 /// Checks that hooks are read-only, unless the repository or a path in it was granted.
 fn check_hooks(model: &Model, writable: &[&Path]) -> Result<(), TestCaseError> {
     for hooks in writable
@@ -381,7 +362,6 @@ fn check(plan: &Plan, context: &PlanContext) -> Result<(), TestCaseError> {
         "{own_dir:?} is in {mount:?}"
     );
     check_hooks(&model, &writable)?;
-    check_socket_dirs(plan, &writable)?;
     // All granted paths that exist are visible.
     for rule in granted.iter().filter(|rule| rule.path.exists()) {
         prop_assert!(

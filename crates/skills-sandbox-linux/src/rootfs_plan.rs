@@ -7,7 +7,6 @@ use skills_policy::{Grants, ResourceLimits};
 use skills_process::{KeyFile, KeyFiles};
 
 use crate::path_rule::{PathAccess, PathRule, PlanContext, SymlinkPolicy};
-use crate::scratch_dirs::{socket_dirs, temporary_dir};
 use crate::user_ids::UserIds;
 
 /// The default path of the scratch space; `HOME` is a directory in it, and usually it is `TMPDIR`.
@@ -45,8 +44,6 @@ impl MountAttrs {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RootFsPlan {
     entries: Vec<RootFsEntry>,
-    /// The directories at and below which local sockets may be bound.
-    socket_dirs: Vec<PathBuf>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -124,10 +121,6 @@ impl RootFsPlan {
             },
             RootFsEntry::Directory(home_path(scratch)),
         ];
-        let temporary = temporary_dir(context, paths);
-        if temporary != *scratch {
-            entries.push(RootFsEntry::Directory(temporary));
-        }
         entries.extend(shared_memory_entry(paths, scratch));
         entries.push(RootFsEntry::Terminals(TERMINALS_PATH.into()));
         entries.push(RootFsEntry::Symlink {
@@ -157,10 +150,7 @@ impl RootFsPlan {
             .iter()
             .filter(|rule| rule.access == PathAccess::Hidden);
         entries.extend(hidden.map(|rule| RootFsEntry::Mask(rule.path.clone())));
-        Self {
-            entries,
-            socket_dirs: socket_dirs(context, paths),
-        }
+        Self { entries }
     }
 
     /// Covers the files that may hold keys, after everything else: they can be in any directory.
@@ -226,11 +216,6 @@ impl RootFsPlan {
             .iter()
             .find(|entry| matches!(entry, RootFsEntry::Scratch { .. }))
             .map(RootFsEntry::path)
-    }
-
-    /// Returns the directories at and below which local sockets may be bound.
-    pub(crate) fn socket_dirs(&self) -> &[PathBuf] {
-        &self.socket_dirs
     }
 
     pub(crate) fn entries(&self) -> &[RootFsEntry] {
