@@ -6,6 +6,7 @@
 //! skipped with their names.
 
 use std::collections::BTreeSet;
+use std::ffi::OsStr;
 use std::fmt::Write as _;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -271,7 +272,7 @@ impl Job {
         let program = self.programs.iter().find(|name| !has_program(name));
         let module = self.modules.iter().find(|name| !has_module(name));
         let node_module = (self.needs_playwright && playwright().is_none())
-            .then_some(&"playwright-core (`SKILLS_TEST_PLAYWRIGHT`, a directory `node_modules`)");
+            .then_some(&"library of Playwright (`SKILLS_TEST_PLAYWRIGHT`, its directory)");
         program.or(module).or(node_module).copied()
     }
 
@@ -318,9 +319,6 @@ impl Job {
             .envs([("PATH", PATH), ("LANG", "C.UTF-8")])
             .env("HOME", &home)
             .stdin(Stdio::null());
-        if let Some(modules) = self.playwright() {
-            command.env("NODE_PATH", modules);
-        }
         let Output {
             status,
             stdout,
@@ -346,7 +344,7 @@ impl Job {
             _ => "bash",
         };
         let root = real_dir();
-        let mut words: Vec<&std::ffi::OsStr> = match carrier {
+        let mut words: Vec<&OsStr> = match carrier {
             Carrier::Shell => vec![interpreter.as_ref(), script.as_ref()],
             Carrier::Namespaces => vec![skills.as_ref()],
             Carrier::Landlock => {
@@ -370,13 +368,15 @@ impl Job {
             "--root",
         ];
         if carrier != Carrier::Shell {
-            words.extend(options.map(std::ffi::OsStr::new));
+            words.extend(options.map(OsStr::new));
             words.push(root.as_ref());
         }
-        let modules = self.playwright();
-        if let (Some(modules), true) = (&modules, carrier != Carrier::Shell) {
-            words.extend([std::ffi::OsStr::new("--read"), modules.as_ref()]);
-            words.extend(["--env", "NODE_PATH"].map(std::ffi::OsStr::new));
+        let library = self.playwright();
+        if let Some(library) = &library {
+            if carrier != Carrier::Shell {
+                words.extend([OsStr::new("--read"), library.as_ref(), OsStr::new("--")]);
+            }
+            words.push(library.as_ref());
         }
         let mut command = Command::new(words[0]);
         command.args(&words[1..]);
@@ -388,10 +388,10 @@ fn real_dir() -> PathBuf {
     workspace_dir().join("xtask/real")
 }
 
-/// Returns the directory `node_modules` with Playwright.
+/// Returns the directory of the library Playwright.
 fn playwright() -> Option<PathBuf> {
-    let modules = PathBuf::from(std::env::var_os("SKILLS_TEST_PLAYWRIGHT")?);
-    modules.join("playwright-core").is_dir().then_some(modules)
+    let library = PathBuf::from(std::env::var_os("SKILLS_TEST_PLAYWRIGHT")?);
+    library.join("package.json").is_file().then_some(library)
 }
 
 /// Returns the names of all files below a directory, relative to it. Objects of git have names that

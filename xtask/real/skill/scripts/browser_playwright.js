@@ -1,5 +1,5 @@
-// A library controls the browser of the system.
-const { chromium } = require('playwright-core');
+// A library, which the first argument names, controls the browser of the system.
+const { chromium } = require(process.argv[2]);
 
 (async () => {
   const browser = await chromium.launch({
