@@ -115,3 +115,14 @@ pub fn container_engine() -> Result<(PathBuf, String), String> {
         )),
     }
 }
+/// Returns true if child processes ignore a signal, as under `nohup` or in the background of a
+/// script.
+#[must_use]
+pub fn is_ignored(signal: u32) -> bool {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let mask = status
+        .lines()
+        .find_map(|line| line.strip_prefix("SigIgn:"))
+        .unwrap_or_default();
+    u64::from_str_radix(mask.trim(), 16).unwrap_or(0) & (1 << (signal - 1)) != 0
+}

@@ -87,7 +87,7 @@ fn a_skill_runs_in_a_container_by_option_setting_or_policy() {
     assert_eq!(backend(&[]), "container");
     assert_ne!(backend(&["--sandbox", "native"]), "container");
     let (code, text) = user.run(&["run", "demo", "--sandbox", "wasm"]);
-    assert_eq!(code, 3, "{text}");
+    assert_eq!(code, 125, "{text}");
     assert!(text.contains("it runs WebAssembly modules"), "{text}");
 
     // A project selects no sandbox, also if it is trusted.
@@ -106,7 +106,7 @@ fn a_skill_runs_in_a_container_by_option_setting_or_policy() {
     fs::write(&policy, "require-sandbox = \"container\"\n").unwrap();
     assert_eq!(backend(&[]), "container");
     let (code, text) = user.run(&["run", "demo", "--sandbox", "native"]);
-    assert_eq!(code, 3, "{text}");
+    assert_eq!(code, 125, "{text}");
     assert!(
         text.contains("the policy requires sandbox container"),
         "{text}"
@@ -121,7 +121,7 @@ fn a_skill_runs_in_a_container_by_option_setting_or_policy() {
     );
     fs::write(&policy, within).unwrap();
     let (code, text) = user.run(&["run", "demo", "--sandbox", "native"]);
-    assert_eq!(code, 3, "{text}");
+    assert_eq!(code, 125, "{text}");
 }
 
 #[test]
@@ -130,11 +130,11 @@ fn without_an_engine_or_an_image_nothing_runs() {
     let run = ["run", "demo", "--sandbox", "container"];
     user.set("container-image", &format!("sha256:{}", "0".repeat(64)));
     let (code, text) = user.run(&run);
-    assert_eq!(code, 3, "{text}");
+    assert_eq!(code, 125, "{text}");
     assert!(text.contains("the engine has no image"), "{text}");
     user.set("container-socket", "/nowhere/engine.sock");
     let (code, text) = user.run(&run);
-    assert_eq!(code, 3, "{text}");
+    assert_eq!(code, 125, "{text}");
     assert!(
         text.contains("the container engine is unavailable"),
         "{text}"
@@ -144,7 +144,7 @@ fn without_an_engine_or_an_image_nothing_runs() {
     let (code, text) = user.run(&["config", "unset", "container-image"]);
     assert_eq!(code, 0, "{text}");
     let (code, text) = user.run(&run);
-    assert_eq!(code, 3, "{text}");
+    assert_eq!(code, 125, "{text}");
     assert!(text.contains("set `container-image`"), "{text}");
     let (code, text) = user.run(&["config", "set", "container-image", "python:3.13"]);
     assert_eq!(code, 2, "{text}");

@@ -6,8 +6,8 @@ use std::process::{Child, ChildStdout, Stdio};
 use nix::sys::signal::Signal;
 use skills_test_support::{SkillTree, skip_part, skip_without_sandbox};
 
-use crate::signals::is_ignored;
 use crate::skills::command;
+use skills_test_support::host::is_ignored;
 
 /// Starts a skill with one script, with pipes for all streams.
 fn start(tree: &SkillTree, script: &str) -> Child {

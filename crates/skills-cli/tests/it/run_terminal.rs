@@ -7,9 +7,9 @@ use std::time::Duration;
 use nix::sys::signal::{Signal, kill};
 use skills_test_support::{SkillTree, skip, skip_without_sandbox};
 
-use crate::signals::is_ignored;
 use crate::skills::command;
 use crate::terminal::UserTerminal;
+use skills_test_support::host::is_ignored;
 
 /// The line that ends the output of a program.
 const END: &str = "--- end of program output ---\r\n";

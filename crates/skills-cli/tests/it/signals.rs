@@ -1,5 +1,6 @@
 //! Tests of signals to the command and to the programs that it runs.
 
+use skills_test_support::host::is_ignored;
 use skills_test_support::{skip, skip_part, skip_without_sandbox};
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
@@ -84,17 +85,6 @@ impl Beating {
                 .success()
         );
     }
-}
-
-/// Returns true if child processes ignore a signal, as under `nohup` or in the background of a
-/// script.
-pub(crate) fn is_ignored(signal: u32) -> bool {
-    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
-    let mask = status
-        .lines()
-        .find_map(|line| line.strip_prefix("SigIgn:"))
-        .unwrap_or_default();
-    u64::from_str_radix(mask.trim(), 16).unwrap_or(0) & (1 << (signal - 1)) != 0
 }
 
 #[test]

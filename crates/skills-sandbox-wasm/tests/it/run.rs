@@ -287,6 +287,8 @@ async fn a_busy_program_lets_others_run_and_can_be_dropped() {
 #[tokio::test]
 async fn the_report_names_every_restriction() {
     let mut skill = Skill::new();
+    // The default depends on the machine.
+    skill.limits.memory_bytes = 256 << 20;
     let lines: Vec<String> = skill
         .run(&["echo"])
         .await

@@ -113,6 +113,8 @@ impl Fixture {
         };
         let Authorization::Granted(grants) = Policy::default()
             .with_mode(ApprovalMode::Trusted)
+            // The limit of a request does not bound files of a granted directory.
+            .with_ceiling(self.limits.clone())
             .authorize(&request)
         else {
             panic!("granted")
