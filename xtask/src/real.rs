@@ -33,7 +33,7 @@ const WITHOUT_NAMESPACES: [&str; 6] = [
     "sh",
     "-c",
 ];
-const DENY_NAMESPACES: &str = r#"echo 0 > /proc/sys/user/max_user_namespaces; exec "$@""#;
+const DENY_NAMESPACES: &str = r#"echo 0 > /proc/sys/user/max_user_namespaces && exec "$@""#;
 
 /// A script of the skill, and what it needs.
 struct Job {

@@ -42,7 +42,10 @@ impl RuleEvaluation {
         let mut decisions = self.decisions.iter();
         // A larger request is lowered and not denied: a skill cannot know the ceiling.
         let mut limits = request.limits.min(ceiling);
-        if decisions.any(|known| known.decision != Decision::Deny && writes(&known.permission)) {
+        // What is omitted is not granted.
+        let is_possible =
+            |known: &PermissionDecision| matches!(known.decision, Decision::Allow | Decision::Ask);
+        if decisions.any(|known| is_possible(known) && writes(&known.permission)) {
             limits.file_bytes = ceiling.file_bytes;
         }
         limits

@@ -198,6 +198,16 @@ fn invalid_permissions_and_names_are_invalid_usage() {
     assert_eq!(fixture.call(&["policy", "check", "absent"]).code, 1);
 }
 
+/// Checks that a run starts no program: what only the skill asks for is omitted.
+#[track_caller]
+fn assert_starts_nothing(fixture: &Fixture) {
+    let done = fixture.call(&["run", "one"]);
+    assert!(done.code != 0 && !done.stdout.contains("spawned"));
+    assert!(done.stderr.contains("--allow spawn"), "{}", done.page());
+    let note = "note: the skill asks for more than this run had: spawn ";
+    assert!(done.stderr.contains(note), "{}", done.page());
+}
+
 #[cfg(target_os = "linux")]
 #[test]
 fn yes_and_deny_answer_without_a_terminal() {
@@ -205,17 +215,11 @@ fn yes_and_deny_answer_without_a_terminal() {
         return;
     }
     let fixture = Fixture::new("allowed-tools: Bash\n", "x=$(echo spawned); echo $x\n");
-    // What only the skill asks for is omitted where nobody is asked.
-    let starts_nothing = || {
-        let done = fixture.call(&["run", "one"]);
-        assert!(done.code != 0 && done.stdout.is_empty(), "{}", done.page());
-        assert!(done.stderr.contains("--allow spawn"), "{}", done.page());
-    };
-    starts_nothing();
+    assert_starts_nothing(&fixture);
     assert_eq!(fixture.call(&["run", "one", "--yes"]).stdout, "spawned\n");
     assert_eq!(fixture.call(&["run", "one", "--deny"]).code, 125);
     // `--yes` covers only one run.
-    starts_nothing();
+    assert_starts_nothing(&fixture);
 }
 
 #[cfg(target_os = "linux")]
@@ -255,7 +259,7 @@ fn an_approval_is_valid_until_the_content_changes() {
         "---\nname: one\ndescription: d\nallowed-tools: Bash(expr:*), Bash(rm:*)\n---\n",
     )
     .unwrap();
-    assert_ne!(fixture.call(&["run", "one"]).code, 0);
+    assert_starts_nothing(&fixture);
     assert_snapshot!(fixture.page(&["policy", "check", "one"]), @"
     exit 3
     -- stdout
@@ -279,7 +283,7 @@ fn an_approval_is_valid_until_the_content_changes() {
     -- stderr
     revoked all approvals of `one`
     ");
-    assert_ne!(fixture.call(&["run", "one"]).code, 0);
+    assert_starts_nothing(&fixture);
     assert_eq!(fixture.call(&["trust", "one", "--revoke"]).code, 1);
 }
 

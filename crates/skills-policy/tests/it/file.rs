@@ -396,6 +396,12 @@ fn a_file_in_a_named_directory_is_limited_by_the_ceiling_only() {
     assert_eq!(file_mib(&[], request().write("/data")), u64::MAX >> 20);
     let private = request().private_workspace("/data").write("/data/out");
     assert_eq!(file_mib(&[], private), 64);
+    let omitted = request().workspace("/other").allowed_tool("Write", None);
+    let granted = Policy::default().authorize(&omitted.omit_ungranted());
+    let skills_policy::Authorization::Granted(grants) = granted else {
+        panic!("only the skill asks for it")
+    };
+    assert_eq!(grants.limits().file_bytes >> 20, 64);
     for source in [RuleSource::User, RuleSource::Project, RuleSource::Admin] {
         assert_eq!(file_mib(&lower(source), request().write("/data")), 100);
     }
