@@ -514,7 +514,7 @@ fn a_module_beside_the_skill_is_not_a_package() {
 #[test]
 fn a_failed_mapping_names_the_memory_limit() {
     need_sandbox!();
-    let text = "import mmap\ntry:\n    mmap.mmap(-1, 1 << 40)\nexcept OSError as error:\n    raise SystemExit(f'libfoo: mmap failed ({error.errno})')\n";
+    let text = "import mmap\ntry:\n    mmap.mmap(-1, 1 << 40, flags=mmap.MAP_PRIVATE)\nexcept OSError as error:\n    raise SystemExit(f'libfoo: mmap failed ({error.errno})')\n";
     let fixture = skill("map.py", text);
     insta::assert_snapshot!(explanation(&run(&fixture, &["--memory", "256"])), @"
     note: the program could not get memory within its limit of 256 MiB
