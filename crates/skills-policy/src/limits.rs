@@ -32,9 +32,9 @@ pub struct ResourceLimits {
     /// Maximum size of a written file, in bytes. Default 64 MiB. Grants to write a file or directory
     /// that the host did not create for the run have that of the ceiling, which has none by default.
     pub file_bytes: u64,
-    /// Open files per process. Default 256.
+    /// Open files per process. Default 1,024, as in most shells.
     pub open_files: u64,
-    /// Concurrent processes and threads. Default 128.
+    /// Concurrent processes and threads. Default 1,024: a browser has 200.
     pub processes: u64,
     /// Capacity of the private scratch directory, in bytes. Default 256 MiB.
     pub scratch_bytes: u64,
@@ -110,8 +110,8 @@ impl Default for ResourceLimits {
             captured_bytes: 1 << 20,
             output_limit_bytes: 64 << 20,
             file_bytes: 64 << 20,
-            open_files: 256,
-            processes: 128,
+            open_files: 1_024,
+            processes: 1_024,
             scratch_bytes: 256 << 20,
         }
     }

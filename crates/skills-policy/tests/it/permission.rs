@@ -269,6 +269,6 @@ fn the_ceiling_limits_captured_output_and_nothing_else() {
     );
     assert_eq!(default.wall_time, Duration::from_secs(30));
     assert_eq!(ResourceLimits::MAX_CHOSEN_TIME, Duration::from_secs(600));
-    assert_eq!((default.open_files, default.processes), (256, 128));
+    assert_eq!((default.open_files, default.processes), (1_024, 1_024));
     assert_eq!(default.scratch_bytes, 268_435_456);
 }

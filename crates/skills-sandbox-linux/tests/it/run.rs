@@ -222,7 +222,7 @@ async fn a_skill_and_its_workspace_can_be_in_shared_memory() {
         assert_eq!(
             output.stdout.text(),
             if mode == IsolationMode::Namespaces {
-                "read-only\nown\n4\n"
+                "read-only\nown\n3\n"
             } else {
                 "read-only\n"
             }
@@ -357,7 +357,7 @@ async fn limits_of_memory_files_and_descriptors_apply() {
                 .contains("File too large")
         );
         let output = skill
-            .python("import os\nfds = [os.open('/dev/null', os.O_RDONLY) for _ in range(300)]")
+            .python("import os\nfds = [os.open('/dev/null', os.O_RDONLY) for _ in range(1100)]")
             .await;
         assert!(output.stderr.text().contains("Too many open files"));
     }
