@@ -34,7 +34,7 @@ use nix::errno::Errno;
 use skills_egress::ProxySummary;
 use skills_policy::SpawnGrant;
 use skills_sandbox::{Evidence, NeverAllowed, Refusal, Refusals, RefusedOperation, SandboxError};
-use skills_seccomp::{DeniedFamily, HOST_SOCKETS, shared_mapping_bytes};
+use skills_seccomp::{DeniedFamily, HOST_SOCKETS, OWN_PROGRAMS, shared_mapping_bytes};
 use tokio::io::Interest;
 use tokio::io::unix::AsyncFd;
 use tokio::time::timeout;
@@ -386,8 +386,7 @@ impl Observer {
             NotifiedCall::MemoryFile(_) | NotifiedCall::HostConnection => return None,
             NotifiedCall::Program => {
                 let program = read_program(notification)?;
-                let name = self.programs.refused(&program)?;
-                RefusedOperation::StartProgram { name }
+                self.programs.refused(&program)?
             }
             NotifiedCall::Connection => {
                 let address = CopiedAddress::read(notification).ok()?;
@@ -462,14 +461,22 @@ impl GrantedPrograms {
         }
     }
 
-    /// Returns the name of a program that may not be started.
-    fn refused(&self, program: &ObservedProgram) -> Option<String> {
-        let is_executable = program.target.as_ref().is_some_and(|target| {
-            target
-                .ancestors()
-                .any(|ancestor| self.executable.contains(ancestor))
-        });
-        (!is_executable && !self.spawn.allows_program(&program.name)).then(|| program.name.clone())
+    /// Returns what is refused of starting a program; `None` if it starts, or if its file is not known
+    /// and its name is granted.
+    fn refused(&self, program: &ObservedProgram) -> Option<RefusedOperation> {
+        let is_executable = |target: &PathBuf| {
+            let mut ancestors = target.ancestors();
+            ancestors.any(|ancestor| self.executable.contains(ancestor))
+        };
+        match &program.target {
+            Some(target) if is_executable(target) => None,
+            _ if !self.spawn.allows_program(&program.name) => {
+                let name = program.name.clone();
+                Some(RefusedOperation::StartProgram { name })
+            }
+            Some(_) => Some(never_allowed(&OWN_PROGRAMS)),
+            None => None,
+        }
     }
 }
 

@@ -99,7 +99,7 @@ pub(super) fn denied_calls() -> impl Iterator<Item = c_long> {
 }
 
 /// All families. The first one with a call is that of the call.
-pub const FAMILIES: [&DeniedFamily; 25] = [
+pub const FAMILIES: [&DeniedFamily; 26] = [
     &FILE_FLAGS,
     &DEVICES,
     &OTHER_PROCESSES,
@@ -123,6 +123,7 @@ pub const FAMILIES: [&DeniedFamily; 25] = [
     &LOCAL_SOCKETS,
     &LOCAL_DATAGRAMS,
     &HOST_SOCKETS,
+    &OWN_PROGRAMS,
     &OTHER_SOCKETS,
     &GROWING_MEMORY,
 ];
@@ -401,6 +402,13 @@ pub const HOST_SOCKETS: DeniedFamily = DeniedFamily::new(
     "host-sockets",
     "connect to a local socket outside of the temporary directory of the run",
     "it could belong to a service of the host, such as an agent or a database",
+    &[],
+);
+/// Programs that the kernel does not start although their name is granted.
+pub const OWN_PROGRAMS: DeniedFamily = DeniedFamily::new(
+    "own-programs",
+    "start a file outside of the directories of programs, such as one that the run created",
+    "only installed programs start; run a script by its interpreter",
     &[],
 );
 const OTHER_SOCKETS: DeniedFamily = DeniedFamily::new(

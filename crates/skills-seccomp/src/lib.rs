@@ -48,7 +48,7 @@ use libc::{c_long, sock_filter};
 
 use bpf::{Action, ArgCmp, ArgCondition, RuleCase, SyscallRule, Table, compile};
 
-pub use families::{DeniedFamily, FAMILIES, HOST_SOCKETS};
+pub use families::{DeniedFamily, FAMILIES, HOST_SOCKETS, OWN_PROGRAMS};
 use syscalls::{
     ALLOCATING_COMMANDS, DENIED_COMMANDS, FORKS, IGNORED_CALLS, IGNORED_X86_64, LINK_CALLS,
     METADATA_CALLS, METADATA_X86_64, MODE_CALLS, MODE_CALLS_X86_64, NEW_NAMESPACES, NODE_CALLS,

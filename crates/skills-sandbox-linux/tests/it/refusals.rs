@@ -1,6 +1,6 @@
 //! What a run was refused is in its result, with the narrowest rule that allows it.
 
-use skills_sandbox::{Evidence, RunOutput};
+use skills_sandbox::{Evidence, RefusedOperation, RunOutput};
 
 use skills_sandbox_linux::IsolationMode;
 
@@ -275,5 +275,22 @@ except OSError:
         let output = Skill::new(mode).python(script).await;
         let last = lines(&output).pop().unwrap_or_default();
         assert!(last.starts_with("spawn another program"), "{last}");
+    }
+}
+
+/// Its name is granted with all others, so without this nothing would say why it does not start.
+#[tokio::test]
+async fn a_program_that_the_run_created_is_refused_by_name() {
+    for mode in supported_modes() {
+        let skill = Skill::new(mode).tool("Bash");
+        let script = "cp /bin/true \"$TMPDIR/made\"; \"$TMPDIR/made\" || /bin/true";
+        let output = skill.run_shell(script).await;
+        let families = output.refusals.list().iter().filter_map(|refusal| {
+            let RefusedOperation::NeverAllowed(never) = &refusal.operation else {
+                return None;
+            };
+            Some(never.family)
+        });
+        assert_eq!(families.collect::<Vec<_>>(), ["own-programs"], "{mode:?}");
     }
 }
