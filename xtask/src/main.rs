@@ -133,7 +133,7 @@ enum Task {
     /// Compare jobs of real programs, such as LibreOffice, Chromium and git, with a plain shell
     Real {
         /// Only the jobs with this text in the name of their script
-        #[arg(value_name = "TEXT")]
+        #[arg(value_name = "TEXT", conflicts_with = "update")]
         only: Option<String>,
         /// Use this `skills` command instead of building it
         #[arg(long, value_name = "FILE")]

@@ -46,8 +46,11 @@ struct Job {
     modules: &'static [&'static str],
     /// Whether it needs Playwright, which `SKILLS_TEST_PLAYWRIGHT` names.
     needs_playwright: bool,
-    /// Part of an explanation, if it differs at the Landlock level for a known reason.
+    /// Part of an explanation, if it fails at the Landlock level for a known reason. An empty one, if the
+    /// program hides the reason.
     without_namespaces: Option<&'static str>,
+    /// Part of an explanation, if it fails at both levels.
+    everywhere: Option<&'static str>,
 }
 
 /// Returns a job without modules that is the same at both levels.
@@ -63,6 +66,7 @@ const fn job(
         modules: &[],
         needs_playwright: false,
         without_namespaces: None,
+        everywhere: None,
     }
 }
 
@@ -74,6 +78,11 @@ impl Job {
 
     const fn with_playwright(mut self) -> Self {
         self.needs_playwright = true;
+        self
+    }
+
+    const fn is_refused(mut self, explanation: &'static str) -> Self {
+        self.everywhere = Some(explanation);
         self
     }
 
@@ -91,47 +100,48 @@ const JOBS: [Job; 17] = [
         "LibreOffice: a letter as PDF",
         &["soffice", "pdftotext"],
     )
-    .differs_without_namespaces(SOCKETS),
+    .differs_without_namespaces(""),
     job(
         "office_slides.sh",
         "LibreOffice: slides as pictures",
         &["soffice", "pdftoppm"],
     )
-    .differs_without_namespaces(SOCKETS),
+    .differs_without_namespaces(""),
     job(
         "office_recalculate.py",
         "LibreOffice: values of formulas",
         &["soffice"],
     )
     .modules(&["openpyxl"])
-    .differs_without_namespaces(SOCKETS),
+    .differs_without_namespaces(""),
     job(
         "browser_screenshot.py",
         "Chromium: screenshot of its own server",
         &["chromium"],
     )
-    .differs_without_namespaces("refused: "),
+    .differs_without_namespaces(""),
     job("browser_text.sh", "Chromium: text of a page", &["chromium"])
-        .differs_without_namespaces("refused: "),
+        .differs_without_namespaces(""),
     job(
         "browser_playwright.js",
         "Playwright with Chromium",
         &["chromium", "node"],
     )
     .with_playwright()
-    .differs_without_namespaces("refused: "),
+    .differs_without_namespaces(""),
     job(
         "process_pool.py",
         "Python: locks and pools of processes",
         &[],
-    ),
+    )
+    .differs_without_namespaces("refused: create a semaphore"),
     job(
         "process_manager.py",
         "Python: managers and start methods",
         &[],
     )
     .differs_without_namespaces(SOCKETS),
-    job("shared_memory.py", "Python: shared memory", &[]),
+    job("shared_memory.py", "Python: shared memory", &[]).differs_without_namespaces("refused: "),
     job(
         "node_sockets.js",
         "Node: servers on a path and on loopback",
@@ -139,18 +149,17 @@ const JOBS: [Job; 17] = [
     )
     .differs_without_namespaces(SOCKETS),
     job("git_history.sh", "git: commit and clone", &["git"]),
-    job("gpg_encrypt.sh", "GnuPG: encrypt with its agent", &["gpg"])
-        .differs_without_namespaces(SOCKETS),
+    job("gpg_encrypt.sh", "GnuPG: encrypt with its agent", &["gpg"]).differs_without_namespaces(""),
     job(
         "ssh_agent.sh",
         "OpenSSH: an agent of the run",
         &["ssh-agent", "ssh-keygen"],
     )
-    .differs_without_namespaces(SOCKETS),
+    .differs_without_namespaces(""),
     job("terminal.py", "pexpect: a program in a terminal", &[])
         .modules(&["pexpect"])
         .differs_without_namespaces("refused: "),
-    job("compile.sh", "gcc: compile and start", &["gcc"]),
+    job("compile.sh", "gcc: compile and start", &["gcc"]).is_refused("refused: start a file"),
     job("database.py", "SQLite with a write-ahead log", &[]),
     job(
         "text_tools.sh",
@@ -244,16 +253,19 @@ fn write_table(table: &str) -> Result<()> {
 struct Comparison {
     text: String,
     is_equal: bool,
+    is_named: bool,
     is_expected: bool,
 }
 
 impl Comparison {
     fn cell(&self) -> String {
-        match (self.is_equal, self.is_expected) {
-            (true, _) => "equal".to_owned(),
-            (_, true) => "refused, named".to_owned(),
-            _ => "**differs**".to_owned(),
-        }
+        let text = match (self.is_equal, self.is_expected, self.is_named) {
+            (true, ..) => "equal",
+            (_, true, true) => "refused, named",
+            (_, true, false) => "fails",
+            _ => "**differs**",
+        };
+        text.to_owned()
     }
 }
 
@@ -292,12 +304,14 @@ impl Job {
     fn compare_at(&self, level: Carrier, plain: &Outcome, skills: &Path) -> Result<Comparison> {
         let (outcome, stderr) = self.run(level, skills)?;
         let is_equal = outcome == *plain;
-        let explanation = self
+        let known = self
             .without_namespaces
             .filter(|_| level == Carrier::Landlock);
+        let explanation = self.everywhere.or(known);
         Ok(Comparison {
             is_expected: is_equal || explanation.is_some_and(|text| stderr.contains(text)),
             is_equal,
+            is_named: explanation.is_some_and(|text| !text.is_empty()),
             text: format!("{:?} {:?}\n{stderr}", outcome.code, outcome.stdout),
         })
     }
