@@ -45,7 +45,7 @@ use crate::plan::Plan;
 use crate::shared_mappings::SharedMappings;
 use address::CopiedAddress;
 pub(crate) use connection::can_copy_descriptors;
-use connection::{Connection, Connections, FinishedConnection};
+use connection::{ConnectCall, Connections, FinishedConnection};
 use network::{Destination, NetworkObserver, OwnConnection, OwnConnections, parse_address};
 use program::{ObservedProgram, read_program};
 use scratch::{LookupError, Scratch};
@@ -58,7 +58,7 @@ const MAX_QUEUED: Duration = Duration::from_millis(100);
 
 /// Answers the notifications of one run and records the refusals.
 pub(crate) struct Observer {
-    listener: AsyncFd<OwnedFd>,
+    listener: AsyncFd<Arc<OwnedFd>>,
     programs: GrantedPrograms,
     networks: NetworkObserver,
     /// Whether hosts are granted, which a proxy connects to.
@@ -287,28 +287,25 @@ impl Observer {
                 Err(_) => return Err(Errno::EAGAIN),
             }
         }
-        let mut connection = Connection::take(notification)?;
-        // If the process has ended, its number can be that of another one, whose socket was taken.
-        if !self.is_waiting(notification) {
-            return Err(Errno::ESRCH);
-        }
         let scratch = match &self.connections {
             ConnectionMode::Kernel => None,
             ConnectionMode::Host(scratch) => scratch.clone(),
         };
-        let address = connection.internet_address();
-        match address.map(|address| self.networks.destination(address)) {
-            Some(Destination::Host(operation)) => self.record(Tried::Refused(operation)),
-            Some(Destination::Own(port)) => connection.own_port = Some(port),
-            Some(Destination::Served) | None => {}
-        }
-        connections.start(notification.id, connection, scratch)
+        let call = ConnectCall::new(*notification, self.listener.get_ref());
+        connections.start(call, scratch)
     }
 
     /// Answers a connection that was made, or was not.
     fn finish(&self, finished: FinishedConnection) {
-        if let Some(connection) = finished.own {
-            self.record(Tried::OwnNetwork(connection));
+        let destination = finished
+            .address
+            .map(|address| self.networks.destination(address));
+        match (destination, finished.is_listening) {
+            (Some(Destination::Host(operation)), _) => self.record(Tried::Refused(operation)),
+            (Some(Destination::Own(port)), Some(is_listening)) => {
+                self.record(Tried::OwnNetwork(OwnConnection { port, is_listening }));
+            }
+            (Some(Destination::Own(_) | Destination::Served) | None, _) => {}
         }
         let answer = match finished.result {
             Ok(()) => Answer::Success,
@@ -484,10 +481,10 @@ impl GrantedPrograms {
     unsafe_code,
     reason = "registering a descriptor with Tokio is unsafe in general"
 )]
-fn register(listener: OwnedFd) -> io::Result<AsyncFd<OwnedFd>> {
+fn register(listener: OwnedFd) -> io::Result<AsyncFd<Arc<OwnedFd>>> {
     // SAFETY: an `OwnedFd` is open as long as it lives, always names the same descriptor, and the
-    // `AsyncFd` owns it.
-    unsafe { AsyncFd::register_with_interest(listener, Interest::READABLE) }
+    // `AsyncFd` shares it.
+    unsafe { AsyncFd::register_with_interest(Arc::new(listener), Interest::READABLE) }
         .map_err(|error| error.into_parts().1)
 }
 

@@ -9,14 +9,15 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::net::SocketAddr;
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError, Weak};
 
 use libc::{c_int, c_long, seccomp_notif};
 use nix::errno::Errno;
 use tokio::sync::mpsc::{Receiver, Sender, channel};
 
 use super::address::CopiedAddress;
-use super::network::{OwnConnection, parse_address};
+use super::is_waiting;
+use super::network::parse_address;
 use super::scratch::{LookupError, NamedPath, Scratch};
 
 /// The most connections of a run that wait at once, such as for a listener whose queue is full. Each
@@ -31,13 +32,20 @@ const COUNT_INTERVAL: u32 = 32;
 /// Flag of `pidfd_open` for a thread that does not lead its process (Linux 6.9).
 const PIDFD_THREAD: c_int = libc::O_EXCL;
 
-/// A connection to make.
-pub(super) struct Connection {
+/// The call of a program that wants a connection.
+pub(super) struct ConnectCall {
+    notification: seccomp_notif,
+    /// Of the observer, whose run must not wait for a thread that holds it.
+    listener: Weak<OwnedFd>,
+}
+
+/// A connection to make. The host process may have the last descriptor of the socket, and closing that
+/// blocks as long as the program wants: with `SO_LINGER` and a peer that never reads, or for a file of
+/// a network. So it exists on a blocking thread only.
+struct Connection {
     process: u32,
     socket: Arc<OwnedFd>,
     target: Target,
-    /// The port of the loopback device of the run that it leads to.
-    pub(super) own_port: Option<u16>,
 }
 
 enum Target {
@@ -46,21 +54,78 @@ enum Target {
     Path(NamedPath),
 }
 
-/// How a connection ended.
+/// How a connection ended. Its socket is closed.
 pub(super) struct FinishedConnection {
     /// The number of the notification.
     pub(super) id: u64,
     pub(super) result: Result<(), LookupError>,
-    /// The port of the loopback device of the run that it led to, if that is known to have a listener
-    /// or none.
-    pub(super) own: Option<OwnConnection>,
+    /// The Internet address that it leads to.
+    pub(super) address: Option<SocketAddr>,
+    /// Whether a process of the run listens there, if it is an address of the run that is known to have
+    /// a listener or none.
+    pub(super) is_listening: Option<bool>,
     has_many_sockets: bool,
 }
 
+impl ConnectCall {
+    pub(super) fn new(notification: seccomp_notif, listener: &Arc<OwnedFd>) -> Self {
+        Self {
+            notification,
+            listener: Arc::downgrade(listener),
+        }
+    }
+
+    /// Returns true if the process still waits for the answer.
+    fn is_waiting(&self) -> bool {
+        let listener = self.listener.upgrade();
+        listener.is_some_and(|listener| is_waiting(listener.as_raw_fd(), self.notification.id))
+    }
+
+    /// Makes the connection, and closes its socket. Blocks as long as the call of the program would,
+    /// and as closing does. `None` if the run has ended.
+    fn make(
+        &self,
+        scratch: Option<&Scratch>,
+        waiting: &WaitingSocket,
+        counts: bool,
+    ) -> Option<FinishedConnection> {
+        let mut finished = FinishedConnection {
+            id: self.notification.id,
+            result: Ok(()),
+            address: None,
+            is_listening: None,
+            has_many_sockets: false,
+        };
+        let connection = match Connection::take(self) {
+            Ok(connection) => connection,
+            Err(error) => {
+                finished.result = Err(error.into());
+                return Some(finished);
+            }
+        };
+        if !waiting.set(&connection.socket) {
+            return None;
+        }
+        finished.has_many_sockets = counts && has_many_sockets(connection.process);
+        finished.address = connection.internet_address();
+        finished.result = if finished.has_many_sockets {
+            // As if the queue of the listener were full.
+            Err(Errno::EAGAIN.into())
+        } else {
+            connection.make(scratch)
+        };
+        finished.is_listening = connection.is_listening(&finished.result);
+        Some(finished)
+    }
+}
+
 impl Connection {
-    /// Takes the socket of a call. Afterwards the caller must check that the call still waits: its
-    /// process is another one otherwise.
-    pub(super) fn take(notification: &seccomp_notif) -> Result<Self, Errno> {
+    /// Takes the socket of a call.
+    ///
+    /// # Errors
+    /// With the error of the call; with `ESRCH` if it does not wait any more.
+    fn take(call: &ConnectCall) -> Result<Self, Errno> {
+        let notification = &call.notification;
         let address = CopiedAddress::read(notification)?;
         let process = notification.pid;
         let socket = copy_descriptor(process, notification.data.args[0] as c_int)?;
@@ -72,16 +137,19 @@ impl Connection {
             },
             _ => return Err(Errno::EPERM),
         };
+        // If the process has ended, its number can be that of another one, whose socket was taken.
+        if !call.is_waiting() {
+            return Err(Errno::ESRCH);
+        }
         Ok(Self {
             process,
             socket: Arc::new(socket),
             target,
-            own_port: None,
         })
     }
 
     /// Returns the Internet address that it leads to.
-    pub(super) fn internet_address(&self) -> Option<SocketAddr> {
+    fn internet_address(&self) -> Option<SocketAddr> {
         match &self.target {
             Target::Address(address) => parse_address(address.bytes()),
             Target::Path(_) => None,
@@ -100,23 +168,49 @@ impl Connection {
         }
     }
 
-    /// Returns whether a process of the run listens, as the result of the connection shows.
-    fn own_connection(&self, result: &Result<(), LookupError>) -> Option<OwnConnection> {
-        let is_listening = match result {
-            Ok(()) => true,
-            Err(LookupError::Failed(Errno::ECONNREFUSED)) => false,
+    /// Returns whether a process listens, as the result of the connection shows.
+    fn is_listening(&self, result: &Result<(), LookupError>) -> Option<bool> {
+        match result {
+            Ok(()) => Some(true),
+            Err(LookupError::Failed(Errno::ECONNREFUSED)) => Some(false),
             // The answer of a listener of the same machine has arrived already.
-            Err(LookupError::Failed(Errno::EINPROGRESS)) => !is_closed(&self.socket),
-            Err(_) => return None,
-        };
-        let port = self.own_port?;
-        Some(OwnConnection { port, is_listening })
+            Err(LookupError::Failed(Errno::EINPROGRESS)) => Some(!is_closed(&self.socket)),
+            Err(_) => None,
+        }
+    }
+}
+
+/// The socket of a connection that was started, which only its thread owns. `None` after the run.
+struct WaitingSocket(Mutex<Option<Weak<OwnedFd>>>);
+
+impl WaitingSocket {
+    fn new() -> Self {
+        Self(Mutex::new(Some(Weak::new())))
+    }
+
+    /// Sets the socket. Returns false after the run.
+    fn set(&self, socket: &Arc<OwnedFd>) -> bool {
+        let mut current = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        match current.as_mut() {
+            Some(current) => *current = Arc::downgrade(socket),
+            None => return false,
+        }
+        true
+    }
+
+    /// Ends a connection that waits, also one that will be made. Blocks as closing does.
+    fn end(&self) {
+        let socket = self.0.lock().unwrap_or_else(PoisonError::into_inner).take();
+        if let Some(socket) = socket.and_then(|socket| socket.upgrade()) {
+            let _ =
+                nix::sys::socket::shutdown(socket.as_raw_fd(), nix::sys::socket::Shutdown::Both);
+        }
     }
 }
 
 /// The connections of a run that wait.
 pub(super) struct Connections {
-    waiting: BTreeMap<u64, Arc<OwnedFd>>,
+    waiting: BTreeMap<u64, Arc<WaitingSocket>>,
     finished: Receiver<FinishedConnection>,
     sender: Sender<FinishedConnection>,
     started: u32,
@@ -143,32 +237,23 @@ impl Connections {
     /// Starts a connection on a blocking thread.
     pub(super) fn start(
         &mut self,
-        id: u64,
-        connection: Connection,
+        call: ConnectCall,
         scratch: Option<Arc<Scratch>>,
     ) -> Result<(), Errno> {
+        let id = call.notification.id;
         let sender = self.sender.clone();
-        let socket = Arc::clone(&connection.socket);
+        let waiting = Arc::new(WaitingSocket::new());
+        let socket = Arc::clone(&waiting);
         self.started = self.started.wrapping_add(1);
         let counts = self.has_many_sockets || self.started.is_multiple_of(COUNT_INTERVAL);
         let make = move || {
-            let has_many_sockets = counts && has_many_sockets(connection.process);
-            let result = if has_many_sockets {
-                // As if the queue of the listener were full.
-                Err(Errno::EAGAIN.into())
-            } else {
-                connection.make(scratch.as_deref())
-            };
-            // There is room for each connection that waits. It fails after the run has ended.
-            let _ = sender.try_send(FinishedConnection {
-                id,
-                own: connection.own_connection(&result),
-                result,
-                has_many_sockets,
-            });
+            if let Some(finished) = call.make(scratch.as_deref(), &socket, counts) {
+                // There is room for each connection that waits. It fails after the run has ended.
+                let _ = sender.try_send(finished);
+            }
         };
         drop(skills_threads::spawn_blocking(make).map_err(|_| Errno::EAGAIN)?);
-        self.waiting.insert(id, socket);
+        self.waiting.insert(id, waiting);
         Ok(())
     }
 
@@ -190,10 +275,13 @@ impl Drop for Connections {
     /// Ends connections that still wait, so that no thread waits longer than the run. One to a local
     /// socket ends with its listener, which is a process of the run.
     fn drop(&mut self) {
-        for socket in self.waiting.values() {
-            let _ =
-                nix::sys::socket::shutdown(socket.as_raw_fd(), nix::sys::socket::Shutdown::Both);
+        let waiting = std::mem::take(&mut self.waiting);
+        if waiting.is_empty() {
+            return;
         }
+        // Without a thread, connections to Internet sockets end when the kernel gives up.
+        let end = move || waiting.values().for_each(|socket| socket.end());
+        let _ = skills_threads::spawn_blocking(end);
     }
 }
 

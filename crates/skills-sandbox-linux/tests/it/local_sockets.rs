@@ -4,9 +4,9 @@
 use std::fs;
 use std::os::unix::net::UnixListener;
 use std::path::Path;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
-use skills_sandbox::RunOutput;
+use skills_sandbox::{RunOutput, Termination};
 use skills_sandbox_linux::IsolationMode;
 
 use crate::conformance::scene::ConnectionCount;
@@ -453,6 +453,51 @@ print(results.count('EAGAIN') > 0)
 
 /// Connections that wait in the queues of listeners belong to the host process, which made them. Each is
 /// two sockets, also after its program has closed its own.
+#[tokio::test]
+async fn a_socket_that_closes_slowly_does_not_delay_the_deadline() {
+    if skip_without(IsolationMode::Namespaces) {
+        return;
+    }
+    let mut skill = Scene::new().skill;
+    skill.limits.wall_time = Duration::from_secs(3);
+    // The thread that makes the connection has the last descriptor of a socket that waits for a peer
+    // to read all before it is closed. Its slot is free only then.
+    let script = format!(
+        "{PRELUDE}
+listener = socket.create_server(('127.0.0.1', 0))
+peers = []
+def attack():
+    client = socket.socket()
+    client.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, 4096)
+    client.connect(listener.getsockname())
+    peers.append(listener.accept())
+    client.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack('ii', 1, 60))
+    client.setblocking(False)
+    try:
+        while True: client.send(bytes(65536))
+    except BlockingIOError: pass
+    number = client.detach()
+    name = b'\\x02\\0' + bytes(14)
+    calling = threading.Thread(target=lambda: libc.connect(number, name, 16))
+    calling.start()
+    os.dup2(peers[0][0].fileno(), number)
+    calling.join()
+print('began', flush=True)
+while True:
+    try: attack()
+    except OSError: time.sleep(0.01)
+"
+    );
+    let started = Instant::now();
+    let output = skill.python(&script).await;
+    assert_eq!(output.stdout.text(), "began\n", "{}", output.stderr.text());
+    assert_eq!(
+        output.termination,
+        Termination::TimedOut { limit_ms: 3_000 }
+    );
+    assert!(started.elapsed() < Duration::from_secs(10));
+}
+
 #[tokio::test]
 async fn the_sockets_of_a_run_are_limited() {
     if skip_without(IsolationMode::Namespaces) {
