@@ -64,7 +64,8 @@ pub(super) struct FinishedConnection {
     /// Whether a process of the run listens there, if it is an address of the run that is known to have
     /// a listener or none.
     pub(super) is_listening: Option<bool>,
-    has_many_sockets: bool,
+    /// Whether the run had many sockets, if they were counted.
+    has_many_sockets: Option<bool>,
 }
 
 impl ConnectCall {
@@ -94,7 +95,7 @@ impl ConnectCall {
             result: Ok(()),
             address: None,
             is_listening: None,
-            has_many_sockets: false,
+            has_many_sockets: None,
         };
         let connection = match Connection::take(self) {
             Ok(connection) => connection,
@@ -106,9 +107,9 @@ impl ConnectCall {
         if !waiting.set(&connection.socket) {
             return None;
         }
-        finished.has_many_sockets = counts && has_many_sockets(connection.process);
+        finished.has_many_sockets = counts.then(|| has_many_sockets(connection.process));
         finished.address = connection.internet_address();
-        finished.result = if finished.has_many_sockets {
+        finished.result = if finished.has_many_sockets == Some(true) {
             // As if the queue of the listener were full.
             Err(Errno::EAGAIN.into())
         } else {
@@ -262,7 +263,7 @@ impl Connections {
         match self.finished.recv().await {
             Some(finished) => {
                 self.waiting.remove(&finished.id);
-                self.has_many_sockets = finished.has_many_sockets;
+                self.has_many_sockets = finished.has_many_sockets.unwrap_or(self.has_many_sockets);
                 finished
             }
             // There is a sender.
