@@ -252,8 +252,10 @@ impl Pass for HardLinks {
         if entry.is_directory || !self.inodes.contains(&entry.inode) {
             return false;
         }
-        let metadata = grants.locate(&entry.path()).symlink_metadata();
-        metadata.is_ok_and(|metadata| self.names.contains_key(&identity(&metadata)))
+        match grants.locate(&entry.path()).symlink_metadata() {
+            Ok(metadata) => self.names.contains_key(&identity(&metadata)),
+            Err(error) => !is_no_directory(&error),
+        }
     }
 }
 
@@ -387,8 +389,10 @@ impl<'a> Search<'a> {
     /// Withholds a path with its file at `location`, or the target of a symlink, unless it is known to
     /// hold no key.
     fn withhold(&mut self, path: &Path, location: &Path) -> Result<(), KeySearchLimit> {
-        let Ok(metadata) = location.symlink_metadata() else {
-            return Ok(());
+        let metadata = match location.symlink_metadata() {
+            Ok(metadata) => metadata,
+            Err(error) if is_no_directory(&error) => return Ok(()),
+            Err(_) => return self.insert_directory_of(path, location),
         };
         // The name of a link says what it leads to: a target may have any name.
         let name = location.file_name().unwrap_or_default();
@@ -411,8 +415,10 @@ impl<'a> Search<'a> {
 
     /// Adds a path with its file at `location`.
     fn insert(&mut self, path: &Path, location: &Path) -> Result<(), KeySearchLimit> {
-        let Ok(metadata) = location.symlink_metadata() else {
-            return Ok(());
+        let metadata = match location.symlink_metadata() {
+            Ok(metadata) => metadata,
+            Err(error) if is_no_directory(&error) => return Ok(()),
+            Err(_) => return self.insert_directory_of(path, location),
         };
         if self.is_hidden(path) {
             return Ok(());
@@ -426,6 +432,17 @@ impl<'a> Search<'a> {
         };
         self.found.insert(path.to_owned(), file);
         Ok(())
+    }
+
+    /// Adds the granted directory of a path that cannot be examined: it can be listed but not searched,
+    /// which a program of its user can change.
+    fn insert_directory_of(&mut self, path: &Path, location: &Path) -> Result<(), KeySearchLimit> {
+        match path.parent().zip(location.parent()) {
+            Some((path, location)) if self.grants.innermost_grant(path).is_some() => {
+                self.insert(path, location)
+            }
+            _ => Ok(()),
+        }
     }
 
     /// Returns the target of a symlink, if it is in a granted directory and no permission names it.
@@ -567,7 +584,7 @@ fn identity(metadata: &Metadata) -> (u64, u64) {
 
 #[cfg(test)]
 mod tests {
-    use std::os::unix::fs::symlink;
+    use std::os::unix::fs::{PermissionsExt, symlink};
 
     use skills_policy::{Authorization, Capability, Policy, Request, Rule, RuleSource};
 
@@ -629,6 +646,27 @@ mod tests {
             found(&request, &workspace, &[]),
             ".env a/.aws a/b/c.txt a/linked b"
         );
+    }
+
+    #[test]
+    fn a_directory_that_cannot_be_searched_is_withheld() {
+        // Of this thread only. The superuser could search it.
+        nix::unistd::setfsuid(nix::unistd::Uid::from_raw(65_534));
+        let directory = tempfile::tempdir().unwrap();
+        let (request, workspace) = request_in(&directory);
+        create_files(&workspace, &["a/.env", "a/b/.env", "c/.env", "d/text"]);
+        let set_mode = |name: &str, mode| {
+            let permissions = PermissionsExt::from_mode(mode);
+            fs::set_permissions(workspace.join(name), permissions).unwrap();
+        };
+        for name in ["a", "d"] {
+            set_mode(name, 0o444);
+        }
+        let names = found(&request, &workspace, &[]);
+        for name in ["a", "d"] {
+            set_mode(name, 0o700);
+        }
+        assert_eq!(names, "a c/.env d");
     }
 
     /// Grants of a program that writes to the workspace.

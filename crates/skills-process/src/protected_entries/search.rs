@@ -307,9 +307,12 @@ impl<'a> Search<'a> {
             } else {
                 KnownState::examine(opened, &entry.name, entry.entry_type)
             };
-            // It was removed, or is unknown, so that it counts as a new one.
-            let Ok(state) = state else {
-                continue;
+            let state = match state {
+                Ok(state) => state,
+                // It was removed.
+                Err(error) if error.kind() == ErrorKind::NotFound => continue,
+                // Such as in a directory that can be listed but not searched, which a program changes.
+                Err(_) => return Ok(None),
             };
             let mut entry = FoundEntry::new(entry, state);
             if !is_directory {
