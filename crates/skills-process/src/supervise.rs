@@ -122,8 +122,10 @@ pub async fn supervise(
         captured,
         events: streams.events.as_ref(),
     };
+    let mut stdout_end = of_process.stdout;
+    let slave = stdout_end.take_slave();
     let mut output = pin!(read_both(
-        (of_process.stdout, target(OutputStream::Stdout, &stdout)),
+        (stdout_end, target(OutputStream::Stdout, &stdout)),
         (of_process.stderr, target(OutputStream::Stderr, &stderr)),
         limits
     ));
@@ -159,6 +161,8 @@ pub async fn supervise(
     // outlive the run and its limits. The leader is reaped last, so that its PID, which names the
     // group, cannot be reused before.
     leader.kill_group();
+    // So that its output ends.
+    drop(slave);
     streams.events.iter().for_each(EventSender::end_waiting);
     if !output_done && !matches!(stop, StopReason::OutputLimit) {
         // A pipe that an unkillable process holds open is not awaited for long; the bytes so far
@@ -280,7 +284,7 @@ async fn read_both(
                 capture(Receiver::from_owned_fd(pipe)?, of_stdout, limits).await
             }
             #[cfg(target_os = "linux")]
-            OutputEnd::Terminal(master) => {
+            OutputEnd::Terminal { master, .. } => {
                 capture(terminal::TerminalReader::new(master), of_stdout, limits).await
             }
         }

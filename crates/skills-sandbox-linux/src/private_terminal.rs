@@ -17,6 +17,8 @@ use tokio::io::unix::AsyncFd;
 /// A new terminal. The master side does not block.
 pub(crate) struct PrivateTerminal {
     master: OwnedFd,
+    /// A further descriptor of the slave side.
+    slave: OwnedFd,
     pub(crate) streams: TerminalStreams,
 }
 
@@ -26,12 +28,17 @@ impl PrivateTerminal {
     /// # Errors
     /// Fails if the host has no terminals, or none is left.
     pub(crate) fn open(requested: &ProgramTerminal) -> Result<(Self, OwnedFd), SandboxError> {
-        let opened = open_pair(requested.size());
-        let (master, slave) =
+        let opened = open_pair(requested.size())
+            .and_then(|(master, slave)| Ok((master, slave.try_clone()?, slave)));
+        let (master, kept, slave) =
             opened.map_err(|error| SandboxError::setup("opening a terminal", error))?;
         requested.opened(slave.as_fd());
-        let streams = requested.program_streams();
-        Ok((Self { master, streams }, slave))
+        let terminal = Self {
+            master,
+            slave: kept,
+            streams: requested.program_streams(),
+        };
+        Ok((terminal, slave))
     }
 
     /// Returns a further descriptor of the master side.
@@ -54,7 +61,10 @@ impl PrivateTerminal {
         // `AsyncFd` owns it.
         let registered =
             unsafe { AsyncFd::<OwnedFd>::register_with_interest(self.master, Interest::READABLE) };
-        registered.map(OutputEnd::Terminal).map_err(io::Error::from)
+        Ok(OutputEnd::Terminal {
+            master: registered.map_err(io::Error::from)?,
+            slave: Some(self.slave),
+        })
     }
 }
 

@@ -63,10 +63,27 @@ pub enum InputEnd {
 pub enum OutputEnd {
     /// A pipe.
     Pipe(OwnedFd),
-    /// The master side of its terminal, which does not block. Registering a descriptor with Tokio is
-    /// unsafe, so the backend does it.
+    /// Its terminal.
     #[cfg(target_os = "linux")]
-    Terminal(tokio::io::unix::AsyncFd<OwnedFd>),
+    Terminal {
+        /// The master side, which does not block. Registering a descriptor with Tokio is unsafe, so the
+        /// backend does it.
+        master: tokio::io::unix::AsyncFd<OwnedFd>,
+        /// The slave side, which is kept until the leader has exited: while no process has it open, the
+        /// master side reports the end, although the program may open it again.
+        slave: Option<OwnedFd>,
+    },
+}
+
+impl OutputEnd {
+    /// Takes the slave side of a terminal.
+    pub(super) fn take_slave(&mut self) -> Option<OwnedFd> {
+        match self {
+            Self::Pipe(_) => None,
+            #[cfg(target_os = "linux")]
+            Self::Terminal { slave, .. } => slave.take(),
+        }
+    }
 }
 
 impl Streams {

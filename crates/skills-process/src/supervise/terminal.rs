@@ -10,7 +10,8 @@ use rustix::io::Errno;
 use tokio::io::unix::AsyncFd;
 use tokio::io::{AsyncRead, ReadBuf};
 
-/// Reads what a program writes to its terminal. The end comes when no process has it open.
+/// Reads what a program writes to its terminal. The end comes when no process has it open, also not
+/// this one.
 pub(super) struct TerminalReader(AsyncFd<OwnedFd>);
 
 impl TerminalReader {

@@ -97,6 +97,23 @@ async fn a_program_gets_a_terminal_of_its_own() {
     }
 }
 
+#[tokio::test]
+async fn a_terminal_that_was_closed_can_be_opened_again() {
+    for mode in supported_modes() {
+        let skill = Skill::new(mode);
+        let script = "import os, time\n\
+            null = os.open('/dev/null', os.O_RDWR)\n\
+            for fd in range(3): os.dup2(null, fd)\n\
+            time.sleep(0.3)\n\
+            terminal = os.open('/dev/tty', os.O_WRONLY)\n\
+            for _ in range(3000): os.write(terminal, b'later\\n')\n";
+        let output = run(&skill, skill.job("main.py", script)).await;
+        assert_eq!(output.termination, Termination::Exited { code: 0 });
+        let printed = output.stdout.text().replace("\r\n", "\n");
+        assert_eq!(printed, "later\n".repeat(3000), "{mode:?}");
+    }
+}
+
 /// Standard input stays a pipe, and standard error too if the caller wants it.
 #[tokio::test]
 async fn streams_that_are_not_the_terminal_are_pipes() {
