@@ -163,6 +163,7 @@ pub(crate) struct ChildOptions<'a> {
     pub(crate) cgroup_procs_files: &'a [OwnedFd],
     pub(crate) announcement: Option<Announcement>,
     pub(crate) memory: MemoryCounting,
+    pub(crate) local_sockets: LocalSockets,
     pub(crate) fault: Option<SetupStep>,
     /// The terminal to open.
     pub(crate) terminal: Option<&'a ProgramTerminal>,
@@ -196,6 +197,7 @@ impl ChildSetup {
         let allowed = Allowed {
             sources: &sources,
             terminal: slave.as_ref(),
+            local_sockets: options.local_sockets,
         };
         let ruleset = Ruleset::new(plan, options.landlock, &allowed, &mut descriptors)?;
         let (child_streams, streams) = standard_streams(&mut descriptors, terminal)?;
@@ -287,6 +289,7 @@ struct Allowed<'a> {
     sources: &'a [OpenedPath],
     /// The slave side of the terminal, which programs open again by `/dev/stdout`.
     terminal: Option<&'a OwnedFd>,
+    local_sockets: LocalSockets,
 }
 
 impl InitSetup {
@@ -360,7 +363,7 @@ impl Ruleset {
         let ruleset = finish_ruleset(ruleset)?;
         let descriptor = descriptors.keep(above_standard(ruleset)?);
         let deferred_rules = match &plan.rootfs {
-            Some(rootfs) => deferred_rules(abi, rootfs, LocalSockets::of_plan(plan, landlock))?,
+            Some(rootfs) => deferred_rules(abi, rootfs, allowed.local_sockets)?,
             None => Vec::new(),
         };
         Ok(Some(Self {
@@ -434,7 +437,7 @@ fn filter_config(
             RunNetwork::Loopback => SocketPolicy::Loopback,
             RunNetwork::Proxy(_) => SocketPolicy::Proxy,
         },
-        local_sockets: match LocalSockets::of_plan(plan, options.landlock) {
+        local_sockets: match options.local_sockets {
             LocalSockets::Supervised => LocalSocketPolicy::Supervised,
             LocalSockets::Denied if plan.isolation == IsolationLevel::Namespaces => {
                 LocalSocketPolicy::Pairs

@@ -11,9 +11,10 @@ use crate::observer::can_copy_descriptors;
 use crate::plan::Plan;
 
 /// The local sockets of a run.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) enum LocalSockets {
     /// Connected pairs only.
+    #[default]
     Denied,
     /// Those that the run binds, to which the host process connects.
     Supervised,
@@ -21,10 +22,17 @@ pub(crate) enum LocalSockets {
 
 impl LocalSockets {
     /// Returns whether a run may have local sockets: names belong to its own network, Landlock keeps it
-    /// from binding in directories of the host, and the host process can make its connections.
+    /// from binding in directories of the host, its home directory is in its scratch space, and the host
+    /// process can make its connections. It is decided once for each run: the filter, the ruleset and
+    /// the observer must agree.
     pub(crate) fn of_plan(plan: &Plan, landlock: Option<LandlockAbi>) -> Self {
         let is_confined = plan.network.is_separate() && landlock.is_some();
-        if is_confined && plan.executable.is_some() && can_make_connections() {
+        // The scratch space is found by the home directory, which must be its own one.
+        let is_home_granted = plan
+            .paths()
+            .iter()
+            .any(|rule| plan.home.starts_with(&rule.path));
+        if is_confined && !is_home_granted && plan.executable.is_some() && can_make_connections() {
             Self::Supervised
         } else {
             Self::Denied

@@ -106,6 +106,7 @@ struct StartedRun<'a> {
     child: SpawnedChild,
     scratch: Option<PrivateDir>,
     cgroup: Option<Cgroup>,
+    local_sockets: LocalSockets,
     /// Whether processes of the run could survive a killed host process without the watchdog.
     needs_watchdog: bool,
 }
@@ -206,6 +207,7 @@ impl LinuxSandbox {
             mut child,
             scratch,
             cgroup,
+            local_sockets,
             needs_watchdog,
         } = self.start_at_supported_level(&job).await?;
         let bounds = Bounds {
@@ -227,7 +229,7 @@ impl LinuxSandbox {
         let observer = Observer::start(
             child.listeners.filter.take(),
             &plan,
-            LocalSockets::of_plan(&plan, self.landlock()),
+            local_sockets,
             home.as_ref(),
             &mappings,
         )?;
@@ -393,6 +395,7 @@ impl LinuxSandbox {
         };
         let (setup, parent_ends) = ChildSetup::new(
             &plan,
+        let local_sockets = LocalSockets::of_plan(&plan, self.landlock());
             ChildOptions {
                 landlock: self.landlock(),
                 cgroup_procs_files: cgroup.as_ref().map_or(&[][..], Cgroup::procs_files),
@@ -403,6 +406,7 @@ impl LinuxSandbox {
                 },
                 fault: self.fault,
                 terminal: job.program_streams().terminal.as_ref(),
+                local_sockets,
             },
         )?;
         let spawned = timeout(wall_time, child.spawn(&spawner, setup, parent_ends)).await;
@@ -416,6 +420,7 @@ impl LinuxSandbox {
             cgroup,
             needs_watchdog,
         })
+            local_sockets,
     }
 
     fn landlock(&self) -> Option<LandlockAbi> {
