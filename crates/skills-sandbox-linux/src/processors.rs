@@ -2,10 +2,14 @@
 
 use std::mem::size_of;
 use std::process;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread::available_parallelism;
 
 use libc::cpu_set_t;
 use skills_policy::ResourceLimits;
+
+/// The processors of all runs so far, counted several times where runs share them.
+static STARTED: AtomicUsize = AtomicUsize::new(0);
 
 /// The processors of a run.
 #[derive(Clone, Copy)]
@@ -29,8 +33,8 @@ impl Processors {
     }
 }
 
-/// Returns `count` processors of a set. `None` if it has no more. Runs of several host processes start
-/// at different ones.
+/// Returns `count` processors of a set. `None` if it has no more. Runs of one host process start where
+/// the one before ended, and those of several host processes at different ones.
 #[expect(unsafe_code, reason = "sets of processors are arrays of bits")]
 fn part_of(own: &cpu_set_t, count: usize) -> Option<cpu_set_t> {
     // SAFETY: numbers below the size of the set are valid.
@@ -41,7 +45,8 @@ fn part_of(own: &cpu_set_t, count: usize) -> Option<cpu_set_t> {
     if numbers.len() <= count {
         return None;
     }
-    let start = process::id() as usize % numbers.len();
+    let started = STARTED.fetch_add(count, Ordering::Relaxed);
+    let start = (process::id() as usize).wrapping_add(started) % numbers.len();
     numbers.rotate_left(start);
     // SAFETY: zeros are an empty set.
     let mut part: cpu_set_t = unsafe { std::mem::zeroed() };
@@ -60,5 +65,26 @@ fn own_set() -> Option<cpu_set_t> {
         let mut own: cpu_set_t = std::mem::zeroed();
         let result = libc::sched_getaffinity(0, size_of::<cpu_set_t>(), &raw mut own);
         (result == 0).then_some(own)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    #[expect(unsafe_code, reason = "sets of processors are arrays of bits")]
+    fn runs_of_one_host_process_start_at_different_processors() {
+        // SAFETY: zeros are an empty set, and the numbers are below the size of the set.
+        let (own, numbers) = unsafe {
+            let mut own: cpu_set_t = std::mem::zeroed();
+            (0..4).for_each(|number| libc::CPU_SET(number, &mut own));
+            let part_of = |_| part_of(&own, 1).unwrap();
+            let parts: Vec<cpu_set_t> = (0..4).map(part_of).collect();
+            let is_used = |number: &usize| parts.iter().any(|part| libc::CPU_ISSET(*number, part));
+            (own, (0..4).filter(is_used).count())
+        };
+        assert_eq!(numbers, 4);
+        assert!(part_of(&own, 4).is_none());
     }
 }
