@@ -10,7 +10,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use skills_sandbox::{Evidence, Refusal, RefusedOperation, Termination};
-use skills_threads::run_blocking;
+use skills_threads::{run_blocking, run_blocking_or_here};
 use tokio::time::timeout;
 
 use crate::cgroup::Cgroup;
@@ -65,11 +65,21 @@ impl ResidentMonitor {
         let mut orphans = Vec::new();
         for poll in (1..POLLS_PER_SEARCH).chain([0]).cycle() {
             tokio::time::sleep(POLL_INTERVAL).await;
-            if poll == 0 {
-                orphans = self.processes.orphans();
-            }
+            let processes = self.processes;
+            // On another thread: there can be many processes, also of the host.
+            let work = move || {
+                if poll == 0 {
+                    orphans = processes.orphans();
+                }
+                (measure(&processes.with_orphans(&orphans)), orphans)
+            };
+            let Ok((measured, found)) = run_blocking_or_here(work).await else {
+                orphans = Vec::new();
+                continue;
+            };
+            orphans = found;
             let used = MemoryOfRun {
-                processes: measure(&self.processes.with_orphans(&orphans)),
+                processes: measured,
                 mappings: Arc::clone(&self.mappings),
             };
             let recounts = poll == 0 && self.mappings.has_removed();
@@ -128,7 +138,11 @@ impl MemoryOfRun {
         if self.is_exceeded_by_one(limit_bytes) {
             return true;
         }
-        if self.upper_bound() <= limit_bytes && !recounts {
+        if recounts && self.upper_bound() <= limit_bytes {
+            // A failure leaves what was known, which is within the limit.
+            self.mappings.count_in_time().await;
+        }
+        if self.upper_bound() <= limit_bytes {
             return false;
         }
         // On another thread and not for long: a process can keep the kernel from reading its mappings.

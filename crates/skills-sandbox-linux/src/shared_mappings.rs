@@ -73,7 +73,7 @@ impl SharedMappings {
     }
 
     /// Counts the existing mappings. Returns false if that is not known.
-    async fn count_in_time(self: &Arc<Self>) -> bool {
+    pub(crate) async fn count_in_time(self: &Arc<Self>) -> bool {
         let mappings = Arc::clone(self);
         let count = run_blocking(move || mappings.count());
         matches!(timeout(COUNT_TIMEOUT, count).await, Ok(Ok(true)))
