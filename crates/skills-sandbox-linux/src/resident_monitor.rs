@@ -36,6 +36,8 @@ pub(crate) struct ResidentMonitor {
     /// Refers to the child even after its PID was reused.
     pidfd: OwnedFd,
     limit_bytes: u64,
+    /// Whether the kernel lists the processes that a process started.
+    finds_all: bool,
 }
 
 impl ResidentMonitor {
@@ -54,10 +56,16 @@ impl ResidentMonitor {
         processes.with_orphans(&[]).first()?.memory()?;
         Some(Self {
             processes,
+            finds_all: processes.are_listed(),
             mappings: Arc::clone(mappings),
             pidfd: spawned.clone_pidfd().ok()?,
             limit_bytes: plan.limits.memory_bytes,
         })
+    }
+
+    /// Returns true if it measures all processes of the run, and not only those that it finds.
+    pub(crate) fn finds_all(&self) -> bool {
+        self.finds_all
     }
 
     /// Kills the child as soon as the processes exceed the limit, and then returns. Cancel safe.

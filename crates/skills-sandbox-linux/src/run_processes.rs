@@ -52,6 +52,13 @@ impl RunProcesses {
         }
     }
 
+    /// Returns true if the kernel lists the processes that the leader started. Otherwise most
+    /// processes of the run are not found.
+    pub(crate) fn are_listed(&self) -> bool {
+        let leader = self.leader;
+        fs::read_to_string(format!("/proc/{leader}/task/{leader}/children")).is_ok()
+    }
+
     /// Returns all processes of the run. Blocks.
     pub(crate) fn all(&self) -> Vec<RunProcess> {
         self.with_orphans(&self.orphans())
@@ -224,13 +231,15 @@ mod tests {
             .unwrap();
         let processes = RunProcesses::new(own, IsolationLevel::Landlock);
         let listed = processes.with_orphans(&[own]);
+        let are_listed = fs::exists("/proc/thread-self/children").unwrap();
+        assert_eq!(processes.are_listed(), are_listed);
         let group = RunProcesses::new(group_of(own).unwrap(), IsolationLevel::Landlock);
         let members = group.orphans();
         let number = i32::try_from(child.id()).unwrap();
         let is_listed = listed.iter().any(|process| process.number == number);
         child.kill().unwrap();
         child.wait().unwrap();
-        assert!(is_listed || !fs::exists("/proc/thread-self/children").unwrap());
+        assert_eq!(is_listed, are_listed);
         let of_own = listed.iter().filter(|process| process.number == own);
         assert_eq!(of_own.count(), 1);
         assert!(members.contains(&own) && members.contains(&number));

@@ -267,7 +267,9 @@ impl LinuxSandbox {
             isolation_mode: self.isolation_mode,
             log: log.as_ref(),
             has_watchdog: !needs_watchdog || watched_group.is_some_and(WatchedGroup::release),
-            has_resident_limit: resident_monitor.is_some(),
+            has_resident_limit: resident_monitor
+                .as_ref()
+                .is_some_and(ResidentMonitor::finds_all),
             is_observed: observer.is_some(),
         }
         .report();
@@ -393,9 +395,9 @@ impl LinuxSandbox {
         } else {
             None
         };
+        let local_sockets = LocalSockets::of_plan(&plan, self.landlock());
         let (setup, parent_ends) = ChildSetup::new(
             &plan,
-        let local_sockets = LocalSockets::of_plan(&plan, self.landlock());
             ChildOptions {
                 landlock: self.landlock(),
                 cgroup_procs_files: cgroup.as_ref().map_or(&[][..], Cgroup::procs_files),
@@ -404,9 +406,9 @@ impl LinuxSandbox {
                     Some(cgroup) if cgroup.counts_memory => MemoryCounting::Cgroup,
                     _ => MemoryCounting::Measured,
                 },
+                local_sockets,
                 fault: self.fault,
                 terminal: job.program_streams().terminal.as_ref(),
-                local_sockets,
             },
         )?;
         let spawned = timeout(wall_time, child.spawn(&spawner, setup, parent_ends)).await;
@@ -418,9 +420,9 @@ impl LinuxSandbox {
             quotas: Arc::new(quotas),
             scratch,
             cgroup,
+            local_sockets,
             needs_watchdog,
         })
-            local_sockets,
     }
 
     fn landlock(&self) -> Option<LandlockAbi> {
