@@ -69,7 +69,7 @@ impl DiskReserve {
             limit_bytes: self.min_bytes,
             part,
         };
-        let now = fstatvfs(&self.path).map_err(|_| exceeded(QuotaPart::Unreadable))?;
+        let now = fstatvfs(&self.path).map_err(|_| exceeded(QuotaPart::DiskUnreadable))?;
         // Some file systems report no number of files.
         if now.f_files > 0 && now.f_favail < self.min_files {
             return Err(exceeded(QuotaPart::DiskEntries));

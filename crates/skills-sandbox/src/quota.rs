@@ -86,6 +86,8 @@ pub enum QuotaPart {
     DiskSpace,
     /// Not of a quota: such a disk has room for too few further files.
     DiskEntries,
+    /// Not of a quota: the space left on such a disk cannot be read.
+    DiskUnreadable,
 }
 
 impl fmt::Display for QuotaExceeded {
@@ -102,10 +104,25 @@ impl fmt::Display for QuotaExceeded {
             QuotaPart::DiskEntries => {
                 return f.write_str("the disk of a writable directory is almost full of files");
             }
+            QuotaPart::DiskUnreadable => {
+                return f.write_str(
+                    "cannot measure the space left on the disk of a writable directory",
+                );
+            }
+            QuotaPart::Unreadable => {
+                return write!(
+                    f,
+                    "cannot measure the usage of a directory with a quota of {mib} MiB"
+                );
+            }
             _ => write!(f, "private workspace exceeds its quota of {mib} MiB")?,
         }
         match self.part {
-            QuotaPart::Bytes | QuotaPart::DiskSpace | QuotaPart::DiskEntries => Ok(()),
+            QuotaPart::Bytes
+            | QuotaPart::Unreadable
+            | QuotaPart::DiskSpace
+            | QuotaPart::DiskEntries
+            | QuotaPart::DiskUnreadable => Ok(()),
             QuotaPart::Entries => {
                 write!(f, " and {} entries: too many entries", Quota::MAX_ENTRIES)
             }
@@ -114,7 +131,31 @@ impl fmt::Display for QuotaExceeded {
                 " and {} levels: directories are nested too deeply",
                 Quota::MAX_DEPTH
             ),
-            QuotaPart::Unreadable => f.write_str(": usage cannot be measured"),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_failed_measurement_is_not_an_exceeded_quota() {
+        let text = |part| {
+            let limit_bytes = 4 << 20;
+            QuotaExceeded { limit_bytes, part }.to_string()
+        };
+        assert_eq!(
+            text(QuotaPart::Unreadable),
+            "cannot measure the usage of a directory with a quota of 4 MiB"
+        );
+        assert_eq!(
+            text(QuotaPart::DiskUnreadable),
+            "cannot measure the space left on the disk of a writable directory"
+        );
+        assert_eq!(
+            text(QuotaPart::Bytes),
+            "private workspace exceeds its quota of 4 MiB"
+        );
     }
 }

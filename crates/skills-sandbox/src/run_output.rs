@@ -351,8 +351,8 @@ impl Termination {
     /// Returns true if a directory exceeded its [quota](crate::Quota).
     #[must_use]
     pub fn exceeded_quota(&self) -> bool {
-        use crate::QuotaPart::{DiskEntries, DiskSpace};
-        matches!(self, Self::DiskLimit(exceeded) if !matches!(exceeded.part, DiskSpace | DiskEntries))
+        use crate::QuotaPart::{DiskEntries, DiskSpace, DiskUnreadable};
+        matches!(self, Self::DiskLimit(exceeded) if !matches!(exceeded.part, DiskSpace | DiskEntries | DiskUnreadable))
     }
 
     /// Returns true if the program exited with code 0.

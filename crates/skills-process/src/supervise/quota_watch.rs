@@ -89,9 +89,11 @@ impl QuotaWatch {
 
     fn unreadable(&self) -> QuotaExceeded {
         let limits = self.monitor.quotas().map(Quota::max_bytes);
+        let limit = limits.min();
         QuotaExceeded {
-            limit_bytes: limits.min().unwrap_or_default(),
-            part: QuotaPart::Unreadable,
+            limit_bytes: limit.unwrap_or_default(),
+            // Without a quota, only disks are measured.
+            part: limit.map_or(QuotaPart::DiskUnreadable, |_| QuotaPart::Unreadable),
         }
     }
 
