@@ -166,7 +166,12 @@ mod tests {
             let first = params.iter().next().map_or(0, |param| param[0]);
             let count = usize::from(first.max(1));
             match (between, action) {
-                ([], b'm') => self.is_plain = params.iter().flatten().all(|number| *number == 0),
+                // Not at `0:0`: known terminals ignore a group with a part that they do not know.
+                ([], b'm') => {
+                    for group in params {
+                        self.is_plain = matches!(group, [] | [0]);
+                    }
+                }
                 ([], b'A') => self.line = self.line.saturating_sub(count).max(self.top),
                 ([], b'B') => self.line = (self.line + count).min(self.top + ROWS - 1),
                 ([], b'C') => self.column = (self.column + count).min(COLUMNS - 1),
@@ -355,7 +360,10 @@ mod tests {
             ("line\n", "\r"),
             ("part", "\r\n"),
             ("\x1b[31mred", "\x1b[0m\r\n"),
-            ("\x1b[31mred\x1b[0m\r\n", ""),
+            ("\x1b[31mred\x1b[0m\r\n", "\x1b[0m"),
+            ("\x1b[8m\x1b[0:0mhidden\r\n", "\x1b[0m"),
+            ("\x1b[8m\x1b[:mhidden\r\n", "\x1b[0m"),
+            ("\x1b[8m\x1b[0;0:1mhidden\r\n", "\x1b[0m"),
             ("\x1b[?25l\r\n", "\x1b[?25h"),
             ("\x1b[8m\x1b[?25lerror: forged", "\x1b[0m\x1b[?25h\r\n"),
             ("1\r\n2\r\n3\r\n\x1b[3A", "\x1b[3B\n\x1b[J"),
@@ -378,11 +386,32 @@ mod tests {
             2 => Just(b"\r\n".to_vec()),
             2 => Just(b"\n".to_vec()),
             6 => "\x1b\\[[?>=]?[0-9;:]{0,4}[ $!]?[@-~]".prop_map(String::into_bytes),
+            1 => "\x1b\\[[08;:]{0,4}m".prop_map(String::into_bytes),
             1 => "\x1b[@-~]".prop_map(String::into_bytes),
             1 => "\x1b[\\]P_X^][0-9;a-z]{0,6}(\x07|\x1b\\\\)?".prop_map(String::into_bytes),
             1 => "[\u{80}-\u{9f}\u{202a}-\u{202e}\u{4e00}]".prop_map(String::into_bytes),
         ];
         proptest::collection::vec(piece, 0..60).prop_map(|pieces| pieces.concat())
+    }
+
+    /// Shows output that a filter gets in pieces, and its end.
+    fn shown(bytes: &[u8], size: usize) -> Terminal {
+        let mut filter = TerminalFilter::default();
+        let mut terminal = Terminal::new();
+        for (index, piece) in bytes.chunks(size).enumerate() {
+            let stream = [OutputStream::Stdout, OutputStream::Stderr][index / 3 % 2];
+            terminal.show(&filter.filter(stream, piece));
+        }
+        terminal.is_cooked = true;
+        terminal.show(&filter.end());
+        terminal
+    }
+
+    #[test]
+    fn a_group_with_parts_is_not_believed_to_reset_the_style() {
+        for bytes in ["\x1b[8m\x1b[0:0m", "\x1b[8m\x1b[:m", "\x1b[8m\x1b[0:0;0:0m"] {
+            assert!(shown(bytes.as_bytes(), 64).is_plain, "{bytes:?}");
+        }
     }
 
     proptest! {
@@ -393,14 +422,7 @@ mod tests {
             bytes in hostile(),
             size in 1_usize..20,
         ) {
-            let mut filter = TerminalFilter::default();
-            let mut terminal = Terminal::new();
-            for (index, piece) in bytes.chunks(size).enumerate() {
-                let stream = [OutputStream::Stdout, OutputStream::Stderr][index / 3 % 2];
-                terminal.show(&filter.filter(stream, piece));
-            }
-            terminal.is_cooked = true;
-            terminal.show(&filter.end());
+            let terminal = shown(&bytes, size);
             prop_assert!(terminal.is_plain && terminal.is_cursor_shown);
             prop_assert_eq!(terminal.column, 0);
             let below = &terminal.lines[terminal.line..];

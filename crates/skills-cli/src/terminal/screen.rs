@@ -22,7 +22,9 @@ pub(super) struct Screen {
     is_moved: bool,
     /// Whether the cursor was above the last row at some time.
     has_moved_up: bool,
-    is_styled: bool,
+    /// Whether a sequence of the program changed the style at some time. Terminals differ in what
+    /// resets it, so a later reset of the program is not believed.
+    was_styled: bool,
     is_cursor_hidden: bool,
     /// The last character, with which a joiner combines.
     before: Option<char>,
@@ -35,7 +37,7 @@ impl Screen {
     }
 
     pub(super) fn end(mut self) -> Vec<u8> {
-        if self.is_styled {
+        if self.was_styled {
             self.write("\x1b[0m");
         }
         if self.is_cursor_hidden {
@@ -119,7 +121,7 @@ impl Screen {
             numbers.join(":")
         };
         let text: Vec<String> = params.iter().map(numbers).collect();
-        self.is_styled = params.iter().flatten().any(|number| *number != 0);
+        self.was_styled = true;
         self.write(&format!("\x1b[{}m", text.join(";")));
     }
 
