@@ -12,6 +12,8 @@ use skills_runtime::{Answer, Approver, format_question_in_full};
 use crate::error::{CommandError, print_error};
 use crate::exit::Exit;
 use crate::output::Output;
+#[cfg(unix)]
+use crate::terminal::is_in_foreground;
 
 /// Asks the user at the terminal.
 struct TerminalApprover;
@@ -52,12 +54,16 @@ pub(crate) fn is_terminal() -> bool {
 /// that can be data, of which no line is an answer.
 ///
 /// # Errors
-/// Fails if standard error is not a terminal.
+/// Fails if standard error is not a terminal, or if a shell runs the command in the background: the
+/// kernel would stop it when it reads.
 #[cfg(unix)]
 fn question_terminal() -> io::Result<File> {
     use std::os::fd::AsFd;
     let errors = io::stderr();
     if !errors.is_terminal() {
+        return Err(io::ErrorKind::NotConnected.into());
+    }
+    if !is_in_foreground(&errors) {
         return Err(io::ErrorKind::NotConnected.into());
     }
     // The controlling terminal is opened again: the descriptor may be for writing only.

@@ -15,7 +15,7 @@ pub(crate) use filter::TerminalFilter;
 pub(crate) use keys::{Keys, StopKeys};
 pub(crate) use modes::leave_program_modes;
 #[cfg(unix)]
-pub(crate) use modes::{ModeChanges, UserModes, enter_program_modes};
+pub(crate) use modes::{ModeChanges, UserModes, enter_program_modes, is_in_foreground};
 #[cfg(unix)]
 pub(crate) use window::{follow_window, window_size};
 

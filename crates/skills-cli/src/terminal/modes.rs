@@ -98,7 +98,7 @@ pub(super) fn resume_program_modes() {
 }
 
 /// Returns true unless a shell runs the command in the background.
-pub(super) fn is_in_foreground(terminal: &OwnedFd) -> bool {
+pub(crate) fn is_in_foreground(terminal: impl AsFd) -> bool {
     // A terminal that does not control this process has no such group.
     tcgetpgrp(terminal).map_or(true, |group| group == getpgrp())
 }

@@ -271,15 +271,8 @@ fn an_answer_is_read_from_the_terminal_and_never_from_standard_input() {
     skill.tree.skill("one", "allowed-tools: Bash\n");
     for (answer, code) in [("n\r", 125), ("y\r", 0)] {
         let run = skill.command(&[]);
-        let mut piped = Command::new("/bin/sh");
-        piped
-            .args(["-c", "printf 'y\\ny\\na\\n' | \"$0\" \"$@\""])
-            .arg(run.get_program())
-            .args(run.get_args())
-            .current_dir(run.get_current_dir().unwrap());
-        for (name, value) in run.get_envs() {
-            piped.env(name, value.unwrap());
-        }
+        let script = "printf 'y\\ny\\na\\n' | \"$0\" \"$@\"";
+        let piped = in_shell(script, &run);
         let mut terminal = UserTerminal::start(&piped);
         terminal.wait_for("[N]o");
         // Input before the prompt is discarded.
@@ -293,6 +286,35 @@ fn an_answer_is_read_from_the_terminal_and_never_from_standard_input() {
             "{shown}"
         );
     }
+}
+
+/// Returns a shell that runs a script with a command as `"$0" "$@"`.
+fn in_shell(script: &str, run: &Command) -> Command {
+    let mut shell = Command::new("/bin/sh");
+    shell.args(["-c", script]).arg(run.get_program());
+    shell.args(run.get_args());
+    shell.current_dir(run.get_current_dir().unwrap());
+    for (name, value) in run.get_envs() {
+        shell.env(name, value.unwrap());
+    }
+    shell
+}
+
+/// The kernel would stop a command in the background that reads the terminal.
+#[test]
+fn a_command_in_the_background_asks_nobody() {
+    if !has_terminals() {
+        return;
+    }
+    let skill = Scripted::new("print('ran')\n");
+    skill.tree.skill("one", "allowed-tools: Bash\n");
+    let script = "set -m; \"$0\" \"$@\" </dev/null & wait $!; echo \"code $?.\"";
+    let mut terminal = UserTerminal::start(&in_shell(script, &skill.command(&[])));
+    terminal.wait_for("code ");
+    let (_, shown) = terminal.finish();
+    assert!(!shown.contains("[N]o"), "{shown}");
+    // As without a terminal, it runs without what nobody allowed.
+    assert!(shown.contains("code 0."), "{shown}");
 }
 
 #[test]
