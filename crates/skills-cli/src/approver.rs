@@ -13,7 +13,7 @@ use crate::error::{CommandError, print_error};
 use crate::exit::Exit;
 use crate::output::Output;
 #[cfg(unix)]
-use crate::terminal::is_in_foreground;
+use crate::terminal::{TerminalLock, is_in_foreground};
 
 /// Asks the user at the terminal.
 struct TerminalApprover;
@@ -86,6 +86,45 @@ fn question_terminal() -> io::Result<io::Stdin> {
     }
 }
 
+/// The terminal while it shows a question, which no other command does meanwhile: one answer is for one
+/// question.
+struct AskingTerminal {
+    #[cfg(unix)]
+    _lock: TerminalLock,
+}
+
+impl AskingTerminal {
+    /// Waits until no other command asks on the terminal or has a program on it.
+    ///
+    /// # Errors
+    /// Fails if the user cannot be asked.
+    fn acquire() -> io::Result<Self> {
+        question_terminal()?;
+        #[cfg(unix)]
+        let lock = TerminalLock::acquire(io::stderr(), || {
+            Output::Text.status("waiting for another command that uses this terminal");
+        })?;
+        // A shell may have moved the command to the background meanwhile.
+        question_terminal()?;
+        Ok(Self {
+            #[cfg(unix)]
+            _lock: lock,
+        })
+    }
+
+    /// Reads a line that is typed from now on. Keys typed ahead were pressed before the question could
+    /// be read, so they approve nothing.
+    fn read_answer(&self) -> io::Result<String> {
+        let terminal = question_terminal()?;
+        // A terminal that cannot be flushed is still asked.
+        #[cfg(unix)]
+        let _ = rustix::termios::tcflush(&terminal, rustix::termios::QueueSelector::IFlush);
+        let mut response = String::new();
+        BufReader::new(terminal.take(MAX_ANSWER_BYTES)).read_line(&mut response)?;
+        Ok(response.trim().to_ascii_lowercase())
+    }
+}
+
 /// Approves every request, except those with an `ask` rule of the administrator and writes to a
 /// protected path, which take a rule for that very path.
 struct AutoApprover;
@@ -119,12 +158,15 @@ impl Approver for TerminalApprover {
             let answers = question.answers();
             // The question is for a person, also with `--json`.
             let output = Output::Text;
+            // The terminal is used on a blocking thread, so that Ctrl-C still ends the command.
+            let mut terminal = skills_threads::run_blocking(AskingTerminal::acquire).await??;
             output.status_lines(&text);
             for _ in 0..MAX_ANSWERS {
                 output.status_lines(choices(&answers));
-                // The terminal is read on a blocking thread, so that Ctrl-C still ends the command.
-                let line = skills_threads::run_blocking(read_answer).await??;
-                match parse_answer(&line).filter(|answer| answers.contains(answer)) {
+                let read = move || (terminal.read_answer(), terminal);
+                let (line, returned) = skills_threads::run_blocking(read).await?;
+                terminal = returned;
+                match parse_answer(&line?).filter(|answer| answers.contains(answer)) {
                     Some(answer) => return Ok(Some(answer)),
                     None => output.status("unknown answer"),
                 }
@@ -172,13 +214,13 @@ pub(crate) enum Confirmation {
 
 /// Asks for confirmation on the terminal.
 pub(crate) fn confirm(text: &str, output: Output) -> Confirmation {
-    if !is_terminal() {
+    let Ok(terminal) = AskingTerminal::acquire() else {
         print_error(&no_terminal().into(), output);
         return Confirmation::Unanswered;
-    }
+    };
     output.status_lines(text);
     // A terminal that cannot be read has not confirmed anything.
-    match read_answer().as_deref() {
+    match terminal.read_answer().as_deref() {
         Ok("y" | "yes") => Confirmation::Yes,
         _ => Confirmation::No,
     }
@@ -187,8 +229,9 @@ pub(crate) fn confirm(text: &str, output: Output) -> Confirmation {
 /// Asks a question with yes and no; `None` if there was another answer, such as an empty line.
 /// A terminal must be available.
 pub(crate) fn choose(question: &str) -> Option<bool> {
+    let terminal = AskingTerminal::acquire().ok()?;
     Output::Text.status_lines(question);
-    match read_answer().as_deref() {
+    match terminal.read_answer().as_deref() {
         Ok("y" | "yes") => Some(true),
         Ok("n" | "no") => Some(false),
         _ => None,
@@ -240,18 +283,6 @@ pub(crate) fn require_consent(
 pub(crate) fn no_terminal() -> CommandError {
     let message = "cannot ask for confirmation: no terminal is available";
     CommandError::new("confirmation-required", Exit::Denied, message).with_help("pass `--yes`")
-}
-
-/// Reads a line that is typed from now on. Keys typed ahead were pressed before the question could be
-/// read, so they approve nothing.
-fn read_answer() -> io::Result<String> {
-    let terminal = question_terminal()?;
-    // A terminal that cannot be flushed is still asked.
-    #[cfg(unix)]
-    let _ = rustix::termios::tcflush(&terminal, rustix::termios::QueueSelector::IFlush);
-    let mut response = String::new();
-    BufReader::new(terminal.take(MAX_ANSWER_BYTES)).read_line(&mut response)?;
-    Ok(response.trim().to_ascii_lowercase())
 }
 
 #[cfg(test)]

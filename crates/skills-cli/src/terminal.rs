@@ -5,6 +5,8 @@ mod filter;
 #[cfg(unix)]
 mod keys;
 #[cfg(unix)]
+mod lock;
+#[cfg(unix)]
 mod modes;
 mod screen;
 #[cfg(unix)]
@@ -13,6 +15,8 @@ mod window;
 pub(crate) use filter::TerminalFilter;
 #[cfg(unix)]
 pub(crate) use keys::{Keys, StopKeys};
+#[cfg(unix)]
+pub(crate) use lock::TerminalLock;
 pub(crate) use modes::leave_program_modes;
 #[cfg(unix)]
 pub(crate) use modes::{ModeChanges, UserModes, enter_program_modes, is_in_foreground};

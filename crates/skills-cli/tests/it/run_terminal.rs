@@ -317,6 +317,30 @@ fn a_command_in_the_background_asks_nobody() {
     assert!(shown.contains("code 0."), "{shown}");
 }
 
+/// Two commands in the foreground show one question at a time, so that an answer is for the one that
+/// the user saw last.
+#[test]
+fn commands_on_one_terminal_ask_one_after_another() {
+    if !has_terminals() {
+        return;
+    }
+    let skill = Scripted::new("print('ran')\n");
+    skill.tree.skill("one", "allowed-tools: Bash\n");
+    let script = "\"$0\" \"$@\" & \"$0\" \"$@\"; wait";
+    let mut terminal = UserTerminal::start(&in_shell(script, &skill.command(&[])));
+    terminal
+        .wait_for("[N]o")
+        .wait_for("waiting for another command");
+    // Input before the prompt is discarded.
+    std::thread::sleep(Duration::from_millis(300));
+    assert_eq!(terminal.count("[N]o"), 1);
+    terminal.type_keys("y\r").wait_for_times("[N]o", 2);
+    std::thread::sleep(Duration::from_millis(300));
+    terminal.type_keys("n\r");
+    let (_, shown) = terminal.finish();
+    assert_eq!(shown.matches("ran\r").count(), 1, "{shown}");
+}
+
 #[test]
 fn secrets_are_redacted_on_a_terminal() {
     if !has_terminals() {

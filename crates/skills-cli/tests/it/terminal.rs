@@ -115,7 +115,13 @@ impl UserTerminal {
     /// Waits until the terminal shows a text.
     #[track_caller]
     pub(crate) fn wait_for(&mut self, text: &str) -> &mut Self {
-        while !self.shows(text) {
+        self.wait_for_times(text, 1)
+    }
+
+    /// Waits until the terminal shows a text this often.
+    #[track_caller]
+    pub(crate) fn wait_for_times(&mut self, text: &str, times: usize) -> &mut Self {
+        while self.count(text) < times {
             match self.pieces.recv_timeout(WAIT) {
                 Ok(piece) => self.shown.extend(piece),
                 Err(_) => panic!("no {text:?} in {:?}", String::from_utf8_lossy(&self.shown)),
@@ -124,8 +130,10 @@ impl UserTerminal {
         self
     }
 
-    pub(crate) fn shows(&self, text: &str) -> bool {
-        String::from_utf8_lossy(&self.shown).contains(text)
+    /// Returns how often the terminal shows a text.
+    pub(crate) fn count(&mut self, text: &str) -> usize {
+        self.shown.extend(self.pieces.try_iter().flatten());
+        String::from_utf8_lossy(&self.shown).matches(text).count()
     }
 
     pub(crate) fn type_keys(&mut self, keys: &str) -> &mut Self {
