@@ -13,7 +13,7 @@ use crate::error::{CommandError, print_error};
 use crate::exit::Exit;
 use crate::output::Output;
 #[cfg(unix)]
-use crate::terminal::{TerminalLock, is_in_foreground};
+use crate::terminal::{TerminalLock, is_in_foreground, suspend_program_modes};
 
 /// Asks the user at the terminal.
 struct TerminalApprover;
@@ -101,9 +101,13 @@ impl AskingTerminal {
     fn acquire() -> io::Result<Self> {
         question_terminal()?;
         #[cfg(unix)]
-        let lock = TerminalLock::acquire(io::stderr(), || {
-            Output::Text.status("waiting for another command that uses this terminal");
-        })?;
+        let lock = {
+            // They have the same lock.
+            suspend_program_modes();
+            TerminalLock::acquire(io::stderr(), || {
+                Output::Text.status("waiting for another command that uses this terminal");
+            })?
+        };
         // A shell may have moved the command to the background meanwhile.
         question_terminal()?;
         Ok(Self {

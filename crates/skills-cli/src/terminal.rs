@@ -19,7 +19,9 @@ pub(crate) use keys::{Keys, StopKeys};
 pub(crate) use lock::TerminalLock;
 pub(crate) use modes::leave_program_modes;
 #[cfg(unix)]
-pub(crate) use modes::{ModeChanges, UserModes, enter_program_modes, is_in_foreground};
+pub(crate) use modes::{
+    ModeChanges, UserModes, enter_program_modes, is_in_foreground, suspend_program_modes,
+};
 #[cfg(unix)]
 pub(crate) use window::{follow_window, window_size};
 

@@ -8,9 +8,10 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
 
-use super::modes::{is_in_foreground, resume_program_modes};
+use super::modes::{has_keys, is_in_foreground, resume_program_modes};
 
-/// How often a command in the background looks whether it was brought to the foreground.
+/// How often a command looks whether it was brought to the foreground, and whether another one still
+/// uses the terminal.
 const BACKGROUND_INTERVAL: Timespec = Timespec {
     tv_sec: 0,
     tv_nsec: 200_000_000,
@@ -46,7 +47,7 @@ impl Keys {
     fn wait(&self) -> io::Result<bool> {
         loop {
             // A command in the background that reads the terminal is stopped by the kernel.
-            let is_first = is_in_foreground(&self.terminal);
+            let is_first = is_in_foreground(&self.terminal) && has_keys();
             let (events, limit) = if is_first {
                 (PollFlags::IN, None)
             } else {

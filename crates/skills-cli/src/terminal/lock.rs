@@ -19,6 +19,15 @@ const CONTROLLING: &str = "/dev/tty";
 pub(crate) struct TerminalLock(File);
 
 impl TerminalLock {
+    /// Returns `None` if the terminal is locked.
+    ///
+    /// # Errors
+    /// Fails if the terminal cannot be opened again.
+    pub(super) fn try_acquire(terminal: impl AsFd) -> io::Result<Option<Self>> {
+        let file = reopen(terminal.as_fd())?;
+        Ok(lock_with_timeout(&file, Duration::ZERO)?.then_some(Self(file)))
+    }
+
     /// Waits until the terminal is not locked, after a call of `report`.
     ///
     /// # Errors

@@ -12,16 +12,27 @@ use rustix::termios::{
     tcgetpgrp, tcsetattr,
 };
 
+use super::lock::TerminalLock;
+
 /// The modes of the user's terminal.
 #[derive(Clone)]
 pub(crate) struct UserModes(Termios);
 
 impl UserModes {
-    /// Returns the modes of a terminal; `None` if it has none, or those that a shell sets while the
-    /// command is in the background.
+    /// Returns the modes of a terminal; `None` if it has none, or while another command uses it: they may
+    /// be those for its program, or those that a shell sets while this command is in the background.
     pub(crate) fn of(terminal: &OwnedFd) -> Option<Self> {
-        let modes = is_in_foreground(terminal).then(|| tcgetattr(terminal).ok());
-        modes.flatten().map(Self)
+        Self::with_lock(terminal).map(|(modes, _)| modes)
+    }
+
+    /// Returns the modes, which no other command changes while the lock is held.
+    fn with_lock(terminal: &OwnedFd) -> Option<(Self, TerminalLock)> {
+        if !is_in_foreground(terminal) {
+            return None;
+        }
+        let lock = TerminalLock::try_acquire(terminal).ok()??;
+        let modes = tcgetattr(terminal).ok()?;
+        Some((Self(modes), lock))
     }
 
     /// Sets them for a terminal: that of a program echoes and edits lines as the user wants.
@@ -44,16 +55,21 @@ pub(crate) struct ModeChanges {
 struct Changed {
     terminal: OwnedFd,
     changes: ModeChanges,
-    /// The modes to restore, while those for the program are set.
-    of_user: Option<UserModes>,
+    /// The modes to restore, while those for the program are set. Another command that saved modes
+    /// meanwhile would save and restore those for the program.
+    of_user: Option<(UserModes, TerminalLock)>,
 }
 
-/// The terminal of the user, while a program runs. Of the whole process, so that the modes are restored
-/// however it ends.
-static CHANGED: Mutex<Option<Changed>> = Mutex::new(None);
+/// The terminal of the user, while a program runs.
+struct ProgramModes {
+    changed: Mutex<Option<Changed>>,
+}
 
-/// Sets the modes for a program, unless they are set or the command is in the background: the
-/// terminal belongs to another program then.
+/// Of the whole process, so that the modes are restored however it ends.
+static MODES: ProgramModes = ProgramModes::new();
+
+/// Sets the modes for a program, unless they are set, the command is in the background, or another
+/// command uses the terminal: it belongs to another program then.
 pub(crate) fn enter_program_modes(terminal: OwnedFd, changes: ModeChanges) {
     static HOOK: Once = Once::new();
     HOOK.call_once(|| {
@@ -63,38 +79,30 @@ pub(crate) fn enter_program_modes(terminal: OwnedFd, changes: ModeChanges) {
             report(info);
         }));
     });
-    let mut changed = lock();
-    let changed = changed.get_or_insert(Changed {
-        terminal,
-        changes,
-        of_user: None,
-    });
-    changed.apply();
+    MODES.enter(terminal, changes);
 }
 
 /// Restores the modes of the user.
 pub(crate) fn leave_program_modes() {
-    // A panic can come while the lock is held.
-    let Ok(mut changed) = CHANGED.try_lock() else {
-        return;
-    };
-    if let Some(mut changed) = changed.take() {
-        changed.restore();
-    }
+    MODES.leave();
 }
 
 /// Restores the modes of the user until [`resume_program_modes`] is called.
-pub(super) fn suspend_program_modes() {
-    if let Some(changed) = &mut *lock() {
+pub(crate) fn suspend_program_modes() {
+    if let Some(changed) = &mut *MODES.lock() {
         changed.restore();
     }
 }
 
-/// Sets the modes for a program again, if the command is in the foreground.
+/// Sets the modes for a program again, if the command is in the foreground and no other one uses the
+/// terminal.
 pub(super) fn resume_program_modes() {
-    if let Some(changed) = &mut *lock() {
-        changed.apply();
-    }
+    MODES.resume();
+}
+
+/// Returns false while the keys of the terminal belong to another command.
+pub(super) fn has_keys() -> bool {
+    MODES.has_keys()
 }
 
 /// Returns true unless a shell runs the command in the background.
@@ -103,23 +111,70 @@ pub(crate) fn is_in_foreground(terminal: impl AsFd) -> bool {
     tcgetpgrp(terminal).map_or(true, |group| group == getpgrp())
 }
 
+impl ProgramModes {
+    const fn new() -> Self {
+        Self {
+            changed: Mutex::new(None),
+        }
+    }
+
+    fn enter(&self, terminal: OwnedFd, changes: ModeChanges) {
+        self.lock().get_or_insert(Changed {
+            terminal,
+            changes,
+            of_user: None,
+        });
+        self.resume();
+    }
+
+    fn resume(&self) {
+        if let Some(changed) = &mut *self.lock() {
+            changed.apply();
+        }
+    }
+
+    fn leave(&self) {
+        // A panic can come while the lock is held.
+        let Ok(mut changed) = self.changed.try_lock() else {
+            return;
+        };
+        if let Some(mut changed) = changed.take() {
+            changed.restore();
+        }
+    }
+
+    fn has_keys(&self) -> bool {
+        let changed = self.lock();
+        changed
+            .as_ref()
+            .is_none_or(|changed| changed.of_user.is_some())
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Option<Changed>> {
+        self.changed.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
 impl Changed {
     fn apply(&mut self) {
-        if self.of_user.is_none() {
-            self.of_user = UserModes::of(&self.terminal);
-        }
         // Another group that sets modes is stopped by the kernel.
-        if let Some(UserModes(of_user)) = &self.of_user
-            && is_in_foreground(&self.terminal)
-        {
+        if !is_in_foreground(&self.terminal) {
+            return;
+        }
+        if self.of_user.is_none() {
+            self.of_user = UserModes::with_lock(&self.terminal);
+        }
+        if let Some((UserModes(of_user), _)) = &self.of_user {
             let of_program = program_modes(of_user.clone(), self.changes);
             let _ = tcsetattr(&self.terminal, OptionalActions::Now, &of_program);
         }
     }
 
     fn restore(&mut self) {
-        let of_user = self.of_user.take();
-        if let Some(of_user) = of_user.filter(|_| is_in_foreground(&self.terminal)) {
+        // The lock is released after it.
+        if let Some((of_user, _lock)) = self.of_user.take()
+            && is_in_foreground(&self.terminal)
+        {
             of_user.set_for(&self.terminal);
         }
     }
@@ -147,6 +202,41 @@ fn program_modes(mut modes: Termios, changes: ModeChanges) -> Termios {
     modes
 }
 
-fn lock() -> MutexGuard<'static, Option<Changed>> {
-    CHANGED.lock().unwrap_or_else(PoisonError::into_inner)
+#[cfg(all(test, target_os = "linux"))]
+mod tests {
+    use super::*;
+
+    const CHANGES: ModeChanges = ModeChanges {
+        keys: true,
+        output: true,
+    };
+
+    /// Returns the terminal of a user, and the side that keeps it open.
+    fn terminal() -> (OwnedFd, OwnedFd) {
+        let pty = nix::pty::openpty(None, None).unwrap();
+        (pty.slave, pty.master)
+    }
+
+    fn has_echo(terminal: &OwnedFd) -> bool {
+        let modes = tcgetattr(terminal).unwrap();
+        modes.local_modes.contains(LocalModes::ECHO)
+    }
+
+    /// In the order in which the second one would restore the modes of the first one.
+    #[test]
+    fn two_runs_on_one_terminal_leave_the_modes_of_the_user() {
+        let (terminal, _user) = terminal();
+        let copy = || terminal.try_clone().unwrap();
+        let (first, second) = (ProgramModes::new(), ProgramModes::new());
+        first.enter(copy(), CHANGES);
+        second.enter(copy(), CHANGES);
+        assert!(!has_echo(&terminal) && first.has_keys() && !second.has_keys());
+        assert!(UserModes::of(&terminal).is_none());
+        first.leave();
+        assert!(has_echo(&terminal));
+        second.resume();
+        assert!(!has_echo(&terminal) && second.has_keys());
+        second.leave();
+        assert!(has_echo(&terminal));
+    }
 }

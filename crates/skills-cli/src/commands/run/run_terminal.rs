@@ -81,12 +81,17 @@ mod unix {
                 let modes_of_user = UserModes::of(&of_user);
                 terminal = terminal.on_open(move |slave| {
                     modes_of_user.iter().for_each(|modes| modes.set_for(slave));
-                    is_open.store(true, Ordering::Relaxed);
                     let copies = (of_user.try_clone(), of_user.try_clone());
                     if let (Ok(modes), Ok(window)) = copies {
                         follow_window(window, of_program.clone());
-                        enter_program_modes(modes, changes);
+                        // Without keys another command may ask meanwhile, such as one that prints the
+                        // input of this one. It would wait for modes that change little.
+                        if changes.keys {
+                            enter_program_modes(modes, changes);
+                        }
                     }
+                    // With the modes: only then it is known whether this command has the keys.
+                    is_open.store(true, Ordering::Relaxed);
                 });
             }
             options.terminal = Some(terminal);
