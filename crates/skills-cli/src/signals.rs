@@ -14,7 +14,7 @@ use skills_runtime::{CancellationToken, StopSignal};
 
 use crate::async_runtime;
 use crate::run_exit::RunExit;
-use crate::terminal::leave_program_modes;
+use crate::terminal::end_program_modes;
 
 /// Runs a future on this thread until it completes or a signal arrives. Returns `None` after a
 /// signal.
@@ -91,7 +91,7 @@ pub(crate) fn run_until_cancelled<F: Future>(
     });
     executor.shutdown_background();
     // A dropped future left them.
-    leave_program_modes();
+    end_program_modes();
     if let Some(signal) = result.signal {
         exit_at_next_interrupt(RunExit::Interrupted(signal));
     }
@@ -107,7 +107,7 @@ fn exit_at_next_interrupt(exit: RunExit) {
             .build();
         if let Ok(executor) = executor {
             executor.block_on(wait_for_interrupt());
-            leave_program_modes();
+            end_program_modes();
             std::process::exit(i32::from(exit.code()));
         }
     };

@@ -17,11 +17,11 @@ pub(crate) use filter::TerminalFilter;
 pub(crate) use keys::{Keys, StopKeys};
 #[cfg(unix)]
 pub(crate) use lock::TerminalLock;
-pub(crate) use modes::leave_program_modes;
 #[cfg(unix)]
 pub(crate) use modes::{
     ModeChanges, UserModes, enter_program_modes, is_in_foreground, suspend_program_modes,
 };
+pub(crate) use modes::{end_program_modes, leave_program_modes};
 #[cfg(unix)]
 pub(crate) use window::{follow_window, window_size};
 
@@ -29,4 +29,5 @@ pub(crate) use window::{follow_window, window_size};
 #[cfg(not(unix))]
 mod modes {
     pub(crate) fn leave_program_modes() {}
+    pub(crate) fn end_program_modes() {}
 }

@@ -4,7 +4,9 @@
 //! again. `Ctrl-C` and `Ctrl-Z` stay signals to this command.
 
 use std::os::fd::{AsFd, OwnedFd};
-use std::sync::{Mutex, MutexGuard, Once, PoisonError};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Mutex, MutexGuard, Once, PoisonError, TryLockError};
+use std::time::Duration;
 
 use rustix::process::getpgrp;
 use rustix::termios::{
@@ -63,10 +65,17 @@ struct Changed {
 /// The terminal of the user, while a program runs.
 struct ProgramModes {
     changed: Mutex<Option<Changed>>,
+    /// Whether no more programs start.
+    is_ended: AtomicBool,
 }
 
 /// Of the whole process, so that the modes are restored however it ends.
 static MODES: ProgramModes = ProgramModes::new();
+
+/// How often the modes are tried to be restored while another thread changes them, and the pause
+/// between two attempts. A panic can come while this thread does.
+const LEAVE_ATTEMPTS: u32 = 50;
+const LEAVE_PAUSE: Duration = Duration::from_millis(2);
 
 /// Sets the modes for a program, unless they are set, the command is in the background, or another
 /// command uses the terminal: it belongs to another program then.
@@ -85,6 +94,11 @@ pub(crate) fn enter_program_modes(terminal: OwnedFd, changes: ModeChanges) {
 /// Restores the modes of the user.
 pub(crate) fn leave_program_modes() {
     MODES.leave();
+}
+
+/// Restores the modes of the user, and keeps them for the rest of the process.
+pub(crate) fn end_program_modes() {
+    MODES.end();
 }
 
 /// Restores the modes of the user until [`resume_program_modes`] is called.
@@ -115,6 +129,7 @@ impl ProgramModes {
     const fn new() -> Self {
         Self {
             changed: Mutex::new(None),
+            is_ended: AtomicBool::new(false),
         }
     }
 
@@ -128,19 +143,28 @@ impl ProgramModes {
     }
 
     fn resume(&self) {
-        if let Some(changed) = &mut *self.lock() {
+        let mut changed = self.lock();
+        if let Some(changed) = &mut *changed {
             changed.apply();
+        }
+        // Read last: the end may have waited for this thread in vain.
+        if self.is_ended.load(Ordering::SeqCst)
+            && let Some(mut changed) = changed.take()
+        {
+            changed.restore();
         }
     }
 
     fn leave(&self) {
-        // A panic can come while the lock is held.
-        let Ok(mut changed) = self.changed.try_lock() else {
-            return;
-        };
-        if let Some(mut changed) = changed.take() {
+        let changed = self.lock_to_leave().and_then(|mut changed| changed.take());
+        if let Some(mut changed) = changed {
             changed.restore();
         }
+    }
+
+    fn end(&self) {
+        self.is_ended.store(true, Ordering::SeqCst);
+        self.leave();
     }
 
     fn has_keys(&self) -> bool {
@@ -152,6 +176,18 @@ impl ProgramModes {
 
     fn lock(&self) -> MutexGuard<'_, Option<Changed>> {
         self.changed.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Locks the state, unless it is in use all the time.
+    fn lock_to_leave(&self) -> Option<MutexGuard<'_, Option<Changed>>> {
+        for _ in 0..LEAVE_ATTEMPTS {
+            match self.changed.try_lock() {
+                Ok(changed) => return Some(changed),
+                Err(TryLockError::Poisoned(poisoned)) => return Some(poisoned.into_inner()),
+                Err(TryLockError::WouldBlock) => std::thread::sleep(LEAVE_PAUSE),
+            }
+        }
+        None
     }
 }
 
@@ -202,7 +238,8 @@ fn program_modes(mut modes: Termios, changes: ModeChanges) -> Termios {
     modes
 }
 
-#[cfg(all(test, target_os = "linux"))]
+#[cfg(test)]
+#[cfg(target_os = "linux")]
 mod tests {
     use super::*;
 
@@ -237,6 +274,47 @@ mod tests {
         second.resume();
         assert!(!has_echo(&terminal) && second.has_keys());
         second.leave();
+        assert!(has_echo(&terminal));
+    }
+
+    #[test]
+    fn modes_are_restored_while_another_thread_uses_them_or_after_its_panic() {
+        let (terminal, _user) = terminal();
+        let modes = ProgramModes::new();
+        let (locked, is_locked) = std::sync::mpsc::channel();
+        modes.enter(terminal.try_clone().unwrap(), CHANGES);
+        std::thread::scope(|scope| {
+            let user = std::thread::Builder::new().spawn_scoped(scope, || {
+                let _changed = modes.lock();
+                locked.send(()).unwrap();
+                std::thread::sleep(LEAVE_PAUSE * 5);
+            });
+            is_locked.recv().unwrap();
+            modes.leave();
+            user.unwrap().join().unwrap();
+        });
+        assert!(has_echo(&terminal));
+
+        modes.enter(terminal.try_clone().unwrap(), CHANGES);
+        assert!(!has_echo(&terminal));
+        std::thread::scope(|scope| {
+            let user = std::thread::Builder::new().spawn_scoped(scope, || {
+                let _changed = modes.lock();
+                panic!("a defect");
+            });
+            assert!(user.unwrap().join().is_err());
+        });
+        modes.leave();
+        assert!(has_echo(&terminal));
+    }
+
+    #[test]
+    fn a_program_that_starts_after_the_end_changes_no_modes() {
+        let (terminal, _user) = terminal();
+        let modes = ProgramModes::new();
+        modes.end();
+        modes.enter(terminal.try_clone().unwrap(), CHANGES);
+        modes.resume();
         assert!(has_echo(&terminal));
     }
 }

@@ -9,7 +9,7 @@ use rustix::termios::tcgetwinsize;
 use skills_runtime::{ProgramTerminal, TerminalSize};
 use tokio::signal::unix::{Signal as Signals, SignalKind, signal};
 
-use super::modes::{leave_program_modes, resume_program_modes, suspend_program_modes};
+use super::modes::{end_program_modes, resume_program_modes, suspend_program_modes};
 use crate::signals::ignored_signals;
 
 /// The exit code of a command that `SIGQUIT` ended.
@@ -77,7 +77,7 @@ async fn handle_signals(
                 resize(terminal, of_program);
             }
             () = receive(&mut quit) => {
-                leave_program_modes();
+                end_program_modes();
                 std::process::exit(QUIT_CODE);
             }
         }
