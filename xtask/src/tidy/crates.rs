@@ -245,7 +245,8 @@ const CRATES: &[(&str, usize, &[&str])] = &[
     // Output is printed while a program runs. Of the command line only what the arguments name is defined.
     (
         "skills-cli",
-        21_500,
+        // One command at a time asks, or has a program with the keys, on a terminal.
+        21_700,
         &[
             "skills-build",
             "skills-client-config",
