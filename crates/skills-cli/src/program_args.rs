@@ -21,7 +21,7 @@ use crate::interpreters::{InterpreterArg, parse_interpreter};
 use crate::permission::PermissionParser;
 use crate::policy_files::{self, LoadedPolicy};
 use crate::settings::{DEFAULT_GRACE, MAX_MIB, MAX_SECONDS};
-use crate::state::{self, OwnAccess, PolicyPaths};
+use crate::state::{self, OwnAccess, PolicyPaths, SettingsPaths};
 use crate::words::{join_words, word_parser};
 
 /// The working directory of a script.
@@ -149,38 +149,33 @@ impl ProgramArgs {
         Ok(rules)
     }
 
-    /// Fails if the policy lowers a limit that was asked for, which would have no effect.
+    /// Fails if the policy lowers a limit of an option or of the settings of the user, which would have
+    /// no effect. A limit of a project is lowered silently: it only restricts, and a project must not
+    /// stop runs.
     fn check_limits(&self, policy: &Policy, context: &Context) -> anyhow::Result<()> {
         let ceiling = policy.ceiling();
-        let most_ms = u64::try_from(ceiling.wall_time.as_millis()).unwrap_or(u64::MAX);
-        let check = |given: Option<u64>, most: u64, option: &str, unit: (u64, &str)| match given {
-            Some(given) if given > most => Err(CommandError::input(format!(
-                "`{option}` has no effect: the policy allows at most {} {}",
-                most as f64 / unit.0 as f64,
-                unit.1
-            ))
-            .into()),
-            _ => Ok::<(), anyhow::Error>(()),
-        };
-        let mib = (1 << 20, "MiB");
-        check(
-            self.timeout_ms(context)?,
-            most_ms,
-            "--timeout",
-            (1_000, "seconds"),
-        )?;
-        check(
-            self.memory_bytes(context)?,
-            ceiling.memory_bytes,
-            "--memory",
-            mib,
-        )?;
-        check(
-            self.scratch_bytes(),
-            ceiling.scratch_bytes,
-            "--scratch",
-            mib,
-        )
+        let max_ms = u64::try_from(ceiling.wall_time.as_millis()).unwrap_or(u64::MAX);
+        if self
+            .timeout_ms(context)?
+            .is_some_and(|given| given > max_ms)
+            && let Some(origin) =
+                limit_origin(self.timeout, "--timeout", "timeout-seconds", context)?
+        {
+            return Err(without_effect(&origin, max_ms as f64 / 1_000.0, "seconds"));
+        }
+        let max_bytes = ceiling.memory_bytes;
+        if self
+            .memory_bytes(context)?
+            .is_some_and(|given| given > max_bytes)
+            && let Some(origin) = limit_origin(self.memory, "--memory", "memory-mib", context)?
+        {
+            return Err(without_effect(&origin, to_mib(max_bytes), "MiB"));
+        }
+        let max_bytes = ceiling.scratch_bytes;
+        if self.scratch_bytes().is_some_and(|given| given > max_bytes) {
+            return Err(without_effect("`--scratch`", to_mib(max_bytes), "MiB"));
+        }
+        Ok(())
     }
 
     /// Configures a runtime with the [policy](Self::policy), secrets, approval store and audit log.
@@ -372,6 +367,34 @@ impl ProgramArgs {
         let variables = env_files::pairs(settings).chain(env_files::pairs(&given));
         Ok(variables.collect())
     }
+}
+
+/// Returns the option or the user's setting that a limit is from, as an error names it; `None` if it
+/// is from a project.
+fn limit_origin(
+    given: Option<u64>,
+    option: &str,
+    setting: &str,
+    context: &Context,
+) -> anyhow::Result<Option<String>> {
+    if given.is_some() {
+        return Ok(Some(format!("`{option}`")));
+    }
+    let user_file = SettingsPaths::new(&context.environment).user;
+    let file = context.settings()?.file_of(setting);
+    Ok(file
+        .filter(|file| Some(*file) == user_file.as_deref())
+        .map(|file| format!("`{setting}` in `{}`", file.display())))
+}
+
+/// Returns the error about a limit that the policy lowers.
+fn without_effect(origin: &str, allowed: f64, unit: &str) -> anyhow::Error {
+    let message = format!("{origin} has no effect: the policy allows at most {allowed} {unit}");
+    CommandError::input(message).into()
+}
+
+fn to_mib(bytes: u64) -> f64 {
+    bytes as f64 / f64::from(1 << 20)
 }
 
 /// Lets runs install missing packages, if the settings do not say otherwise.

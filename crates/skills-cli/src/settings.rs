@@ -132,6 +132,13 @@ impl Settings {
         Ok(settings)
     }
 
+    /// Returns the file that the value of a key in effect is from.
+    pub(crate) fn file_of(&self, name: &str) -> Option<&Path> {
+        let mut sources = self.sources.iter().rev();
+        let (.., file) = sources.find(|(key, ..)| key.setting.name == name)?;
+        Some(file)
+    }
+
     /// Returns true if the user trusts the project of the working directory. Both paths are
     /// resolved, so that neither a symlink nor another spelling makes a difference.
     fn is_project_trusted(&self, environment: &Environment) -> bool {

@@ -101,6 +101,38 @@ fn invalid_settings_are_not_written() {
     );
 }
 
+/// A project may lower the memory to more than the policy allows, which stops no run.
+#[test]
+fn a_limit_of_a_project_above_that_of_the_policy_is_lowered() {
+    let fixture = fixture();
+    let policy = "[limits]\nmemory-mib = 512\ntime-seconds = 20\n";
+    fixture
+        .file("home/.config/skills/policy.toml", policy)
+        .file(
+            "project/.skills/config.toml",
+            "memory-mib = 1024\ntimeout-seconds = 25\n",
+        );
+    let check = ["policy", "check", "one", "--root", "../skills"];
+    for options in [&[][..], &["--trust-project"]] {
+        let done = fixture.run("project", &[&check[..], options].concat());
+        let row = done.stdout.lines().find(|line| line.starts_with("limits"));
+        assert_eq!(
+            row,
+            Some("limits   20 s, 512 MiB memory"),
+            "{}",
+            done.page()
+        );
+    }
+    let more = fixture.run("project", &[&check[..], &["--memory", "513"]].concat());
+    assert_snapshot!(more.stderr, @"error: `--memory` has no effect: the policy allows at most 512 MiB");
+    // Of the user, who can change the file.
+    fixture
+        .file("project/.skills/config.toml", "")
+        .file("home/.config/skills/config.toml", "memory-mib = 1024\n");
+    let more = fixture.run("project", &check);
+    assert_snapshot!(more.stderr, @"error: `memory-mib` in `PLACE/home/.config/skills/config.toml` has no effect: the policy allows at most 512 MiB");
+}
+
 #[test]
 fn options_take_precedence_and_an_untrusted_project_restricts_only() {
     let fixture = fixture();
