@@ -6,6 +6,7 @@ use skills_runtime::{Executor, Preparation};
 
 use crate::exit::Exit;
 use crate::output::Output;
+use crate::run_exit::RunExit;
 use crate::signals;
 
 /// How long one module is compiled, with or without a run that waits for it.
@@ -27,16 +28,19 @@ pub(crate) fn finish_compilations(
          most {minutes} minutes (Ctrl-C stops it)"
     ));
     match signals::run_until_interrupt(unfinished)? {
-        None => {
+        Err(signal) => {
             output.status("help: compile it with `skills wasm precompile NAME`");
-            return Ok(Exit::Interrupted);
+            return Ok(match exit {
+                Exit::Run(_) => Exit::Run(RunExit::Interrupted(signal)),
+                _ => Exit::Interrupted,
+            });
         }
-        Some(Err(error)) => output.status(&format!("error: {error}")),
-        Some(Ok(Preparation::Compiled {
+        Ok(Err(error)) => output.status(&format!("error: {error}")),
+        Ok(Ok(Preparation::Compiled {
             cache_error: Some(reason),
             ..
         })) => output.status(&format!("error: cannot cache the module: {reason}")),
-        Some(Ok(_)) => output.status("note: compiled; the next run takes it from the code cache"),
+        Ok(Ok(_)) => output.status("note: compiled; the next run takes it from the code cache"),
     }
     Ok(exit)
 }

@@ -16,17 +16,20 @@ use crate::async_runtime;
 use crate::run_exit::RunExit;
 use crate::terminal::end_program_modes;
 
-/// Runs a future on this thread until it completes or a signal arrives. Returns `None` after a
-/// signal.
-pub(crate) fn run_until_interrupt<F: Future>(future: F) -> io::Result<Option<F::Output>> {
+/// Runs a future on this thread until it completes or a signal arrives. Returns the signal as the inner
+/// error.
+pub(crate) fn run_until_interrupt<F: Future>(
+    future: F,
+) -> io::Result<Result<F::Output, StopSignal>> {
     // One run needs one thread; blocking work has threads of its own.
     let executor = async_runtime::build_current_thread()?;
     let output = executor.block_on(async {
         let _children = handle_child_signals();
+        let mut interrupts = Interrupts::listen();
         tokio::select! {
-            output = future => Some(output),
+            output = future => Ok(output),
             // Dropping the future kills its processes and removes its temporary files.
-            () = wait_for_interrupt() => None,
+            signal = interrupts.next() => Err(signal),
         }
     });
     // Work on blocking threads, such as a compilation, is not awaited.

@@ -127,7 +127,7 @@ fn install(opened: &OpenedPackages, plan: &PackagePlan, output: Output) -> anyho
     let (call, progress) = SetupProgress::add_to(CallContext::default());
     let installed = signals::run_until_interrupt(runtime.executor().install_packages(plan, &call))?;
     drop(progress);
-    let Some(installed) = installed else {
+    let Ok(installed) = installed else {
         return Ok(Exit::Interrupted);
     };
     let environment = installed.map_err(|error| lookup::explain_error(runtime, name, error))?;

@@ -109,7 +109,7 @@ impl OpenedPackages {
         let planned = executor.plan_packages(&self.name, &options, refresh);
         let planned = signals::run_until_interrupt(planned)?;
         drop(progress);
-        let Some(planned) = planned else {
+        let Ok(planned) = planned else {
             return Ok(Planned::Interrupted);
         };
         let explained = |error| lookup::explain_error(&self.runtime, &self.name, error);
