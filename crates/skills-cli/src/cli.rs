@@ -201,7 +201,13 @@ impl Arguments {
         }
         let matches = Self::definition().ignore_errors(true).try_get_matches();
         let is_run = matches.is_ok_and(|matches| matches.subcommand_name() == Some("run"));
-        if is_run {
+        // The matches end at the error, so the option is searched for in the text of the arguments, up to
+        // those of the program.
+        let is_preview = || {
+            let options = std::env::args_os().take_while(|argument| argument != "--");
+            options.into_iter().any(|argument| argument == "--dry-run")
+        };
+        if is_run && !is_preview() {
             ExitCodes::OfRun
         } else {
             ExitCodes::OfCommand

@@ -143,6 +143,17 @@ fn wrong_usage_of_a_run_is_not_a_code_of_the_program() {
     // A preview starts nothing, so its codes are those of `skills policy check`.
     let preview = ["run", "absent", "--dry-run"];
     assert_eq!(examples(&preview).code, 1);
+    for wrong in ["--absent", "--timeout=none"] {
+        for arguments in [
+            ["run", "one", "--dry-run", wrong],
+            ["run", "one", wrong, "--dry-run"],
+        ] {
+            assert_eq!(skills(&arguments).code, 2, "{arguments:?}");
+        }
+        // An argument of the program.
+        let arguments = ["run", "one", wrong, "--", "--dry-run"];
+        assert_eq!(skills(&arguments).code, 125, "{arguments:?}");
+    }
 }
 
 #[test]
