@@ -123,6 +123,15 @@ impl CommandError {
         self
     }
 
+    /// Converts any error of a command, with the exit code that a run with this error has.
+    pub(crate) fn of_run(error: &anyhow::Error) -> Self {
+        let error = Self::from_any(error);
+        Self {
+            exit: Exit::Run(error.run_exit),
+            ..error
+        }
+    }
+
     /// Converts any error of a command.
     fn from_any(error: &anyhow::Error) -> Self {
         let known = if let Some(known) = error.downcast_ref::<Self>() {

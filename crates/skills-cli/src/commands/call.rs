@@ -78,7 +78,8 @@ impl Call {
             (None, None) => exit_status(&result),
             (None, Some(_)) => Exit::Interrupted,
         };
-        print_result(&result, exit, context.output)?;
+        let printed = print_result(&result, exit, context.output);
+        printed.map_err(|error| print_error(error, exit))?;
         if signal.is_some() {
             return Ok(exit);
         }
@@ -101,6 +102,15 @@ fn program_exit(result: &ToolOutput, status: &ExecutionStatus) -> RunExit {
         RunExit::Failed
     } else {
         RunExit::from_status(status)
+    }
+}
+
+/// Converts the error of a result that was not printed, whose exit code is that of a failed run if the
+/// call started a program.
+fn print_error(error: anyhow::Error, exit: Exit) -> anyhow::Error {
+    match exit {
+        Exit::Run(_) => CommandError::of_run(&error).into(),
+        _ => error,
     }
 }
 

@@ -195,12 +195,19 @@ fn output_that_cannot_be_printed_is_not_a_success() {
     let root = tree.path("skills").display().to_string();
     let scratch = tree.path("scratch");
     std::fs::create_dir_all(&scratch).unwrap();
-    for options in [&[][..], &["--json"]] {
+    let run = ["run", "one", "--root", &root];
+    let call = ["call", "skill__one__main", "--root", &root];
+    for (command, options) in [
+        (run, &[][..]),
+        (run, &["--json"]),
+        (call, &[]),
+        (call, &["--json"]),
+    ] {
         let full = std::fs::File::options()
             .write(true)
             .open("/dev/full")
             .unwrap();
-        let arguments = [&["run", "one", "--root", &root], options].concat();
+        let arguments = [&command, options].concat();
         let mut command = crate::skills::command(&arguments, &scratch);
         let output = command.stdout(full).output().unwrap();
         let errors = String::from_utf8(output.stderr).unwrap();
