@@ -281,7 +281,7 @@ impl ExecutionOptions {
         defaults.memory_bytes = default_memory_bytes();
         let mut limits = policy.limits_of_runs(&defaults);
         if let Some(timeout_ms) = self.timeout_ms.filter(|timeout_ms| *timeout_ms > 0) {
-            limits.wall_time = Duration::from_millis(timeout_ms).min(MAX_TIME);
+            limits.wall_time = Duration::from_millis(timeout_ms);
         }
         if let Some(memory_bytes) = self.memory_bytes {
             limits.memory_bytes = memory_bytes;
@@ -295,6 +295,8 @@ impl ExecutionOptions {
         if let Some(output_limit_bytes) = self.output_limit_bytes {
             limits.output_limit_bytes = output_limit_bytes;
         }
+        // Of the options or of a policy, which both can be too large to add to a point in time.
+        limits.wall_time = limits.wall_time.min(MAX_TIME);
         limits
     }
 
@@ -352,4 +354,22 @@ fn resolve(path: &Path) -> Result<PathBuf, RuntimeError> {
         }
         .into()
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use skills_policy::{PolicyFile, RuleSource};
+
+    use super::*;
+
+    #[test]
+    fn the_time_of_a_policy_and_of_options_is_one_that_timers_count() {
+        let text = format!("[limits]\ntime-seconds = {}", i64::MAX);
+        let file = PolicyFile::parse(&text, RuleSource::User, "policy.toml").unwrap();
+        let policy = Policy::from_files(&[file]);
+        let mut options = ExecutionOptions::default();
+        assert_eq!(options.limits(&policy).wall_time, MAX_TIME);
+        options.timeout_ms = Some(u64::MAX);
+        assert_eq!(options.limits(&policy).wall_time, MAX_TIME);
+    }
 }
