@@ -10,7 +10,7 @@ use skills_policy::{
 };
 use skills_sandbox::{Refusal, Refusals, RefusedOperation, RunOutput};
 
-use super::printed::{end_of, parse_read_only_paths};
+use super::printed::{end_of, needs_namespaces, parse_read_only_paths};
 
 /// The port for which a host without a port is granted.
 const TLS_PORT: u16 = 443;
@@ -180,7 +180,9 @@ impl ProgramPaths<'_> {
                     None => !self.is_own_scratch(Path::new(path), output),
                 }
             }
-            RefusedOperation::NeverAllowed(_) => true,
+            RefusedOperation::NeverAllowed(never) => {
+                !(needs_namespaces(never) && has_namespaces(output))
+            }
             _ => false,
         }
     }
@@ -252,6 +254,11 @@ pub(super) fn kept_path(file: &str) -> String {
         kept.push('/');
     }
     kept
+}
+
+/// Returns true if the program had namespaces of its own.
+fn has_namespaces(output: &RunOutput) -> bool {
+    output.enforcement.field_value("isolation") == Some("namespaces")
 }
 
 /// Returns how many components of a path are a directory in which each program has its own.
@@ -327,6 +334,21 @@ mod tests {
             );
             let refusal = Refusal::new(read, Evidence::ProgramOutput);
             assert_eq!(paths.caution(&refusal, None).is_none(), is_suggested);
+        }
+    }
+
+    /// With namespaces a program has terminals and semaphores of its own.
+    #[test]
+    fn a_terminal_is_refused_without_namespaces_only() {
+        let paths = paths_of_input("");
+        for text in ["cannot open /dev/ptmx", "_multiprocessing.SemLock("] {
+            let operations = super::super::printed::parse_messages(text, "/work");
+            for (isolation, is_refused) in [("landlock", true), ("namespaces", false)] {
+                let mut output = output();
+                output.enforcement = output.enforcement.field("isolation", isolation);
+                let is_explained = paths.lacks_grant(&operations[0], &Grants::none(), &output);
+                assert_eq!(is_explained, is_refused, "{text} {isolation}");
+            }
         }
     }
 

@@ -69,6 +69,8 @@ const NEVER_ALLOWED: [(&[&str], NeverAllowed); 3] = [
         },
     ),
 ];
+/// The families of operations that programs with namespaces of their own may do.
+const ALLOWED_WITH_NAMESPACES: [&str; 2] = ["semaphores", "terminals"];
 /// Words of messages about a file or directory that cannot be created.
 const CREATION: [&str; 7] = [
     "unable to open database",
@@ -187,6 +189,11 @@ fn parse_line(line: &str, current_dir: &str) -> Option<RefusedOperation> {
         });
     }
     parse_host(line)
+}
+
+/// Returns true if the operation is allowed with namespaces.
+pub(super) fn needs_namespaces(operation: &NeverAllowed) -> bool {
+    ALLOWED_WITH_NAMESPACES.contains(&operation.family)
 }
 
 /// Returns the operations that lines of the text of a successful program say were refused: writes to a
