@@ -22,6 +22,9 @@ pub struct ToolError {
     pub hint: Option<String>,
     /// Whether the same call may succeed later.
     pub retryable: bool,
+    /// Whether the call failed after its program was started.
+    #[serde(skip)]
+    pub(crate) is_after_start: bool,
 }
 
 /// Classifies a [`ToolError`].
@@ -94,6 +97,7 @@ impl ToolErrorCode {
                 self,
                 Self::Conflict | Self::TimedOut | Self::ApprovalRequired | Self::TooManyCalls
             ),
+            is_after_start: false,
         }
     }
 

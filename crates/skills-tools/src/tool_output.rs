@@ -37,9 +37,11 @@ pub struct ToolOutput {
     pub files: Vec<String>,
     /// What the host application should know about the run, such as a missing variable.
     pub notes: Vec<String>,
-    /// How the program of the call ended; `None` if it started none. For the host application: it
-    /// can contain paths of the host.
+    /// How the program of the call ended; `None` if it started none, or if its end is not recorded. For
+    /// the host application: it can contain paths of the host.
     pub exit_status: Option<ExecutionStatus>,
+    /// Whether the call started a program.
+    pub started_program: bool,
     /// The skill that the call loaded. Its scripts can be further tools of the session; see
     /// [`ToolSet::session_definitions`](crate::ToolSet::session_definitions).
     pub loaded_skill: Option<String>,
@@ -55,6 +57,7 @@ impl ToolOutput {
             files: Vec::new(),
             notes: Vec::new(),
             exit_status: None,
+            started_program: false,
             loaded_skill: None,
         }
     }
@@ -172,11 +175,11 @@ impl From<ToolError> for ToolOutput {
             .hint
             .as_ref()
             .map_or_else(String::new, |hint| format!("\nHint: {hint}"));
-        Self::error_with_data(
-            format!("Error: {}{hint}", error.message),
-            Map::new(),
-            &error,
-        )
+        let text = format!("Error: {}{hint}", error.message);
+        Self {
+            started_program: error.is_after_start,
+            ..Self::error_with_data(text, Map::new(), &error)
+        }
     }
 }
 

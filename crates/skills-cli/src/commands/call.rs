@@ -75,6 +75,11 @@ impl Call {
         let exit = match (&result.exit_status, signal) {
             (Some(status), None) => Exit::Run(program_exit(&result, status)),
             (Some(_), Some(signal)) => Exit::Run(RunExit::Interrupted(signal)),
+            // The audit record of its end could not be written.
+            (None, None) if result.started_program => Exit::Run(RunExit::Failed),
+            (None, Some(signal)) if result.started_program => {
+                Exit::Run(RunExit::Interrupted(signal))
+            }
             (None, None) => exit_status(&result),
             (None, Some(_)) => Exit::Interrupted,
         };

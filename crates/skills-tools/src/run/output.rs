@@ -212,6 +212,7 @@ impl ProgramOutput {
         result.files = self.files;
         result.notes = self.notes;
         result.exit_status = Some(self.status);
+        result.started_program = true;
         result
     }
 }
@@ -525,7 +526,7 @@ fn denial_reason(decision: &PermissionDecision) -> String {
     }
 }
 
-/// Converts the error of a run that did not start.
+/// Converts the error of a run that did not start, or whose end is not recorded.
 pub(crate) fn run_error(
     error: &RuntimeError,
     skill: Option<&str>,
@@ -538,7 +539,8 @@ pub(crate) fn run_error(
         _ => path_map.replace_in(&error.message_with_sources()),
     };
     let hint = error_hint(error).or_else(|| error.hint().map(|hint| path_map.replace_in(hint)));
-    let tool_error = code.error(message);
+    let mut tool_error = code.error(message);
+    tool_error.is_after_start = error.artifacts().is_some();
     hint.into_iter().fold(tool_error, ToolError::with_hint)
 }
 

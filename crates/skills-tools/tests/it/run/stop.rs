@@ -2,10 +2,13 @@
 
 use std::fs::File;
 use std::pin::pin;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use serde_json::json;
 use skills_runtime::CancellationToken;
+use skills_runtime::audit::{AuditError, AuditSink, Event};
 use skills_test_support::skip_without_sandbox;
 use skills_tools::{CallContext, ToolOutput};
 
@@ -341,4 +344,33 @@ sys.stderr.buffer.write(b'\x1b[2J\x1b]52;c;aGk=\x07warned')
             Some("failed")
         )
     );
+}
+
+/// Writes the record of the start, and loses that of the end.
+struct LosesEnd(AtomicU64);
+
+impl AuditSink for LosesEnd {
+    fn record(&self, _: &Event) -> Result<(), AuditError> {
+        match self.0.fetch_add(1, Ordering::Relaxed) {
+            0 => Ok(()),
+            _ => Err(AuditError::other(std::io::Error::other("the disk is full"))),
+        }
+    }
+}
+
+/// The host application has to know that the program ran.
+#[tokio::test]
+async fn a_lost_record_of_the_end_is_not_a_call_that_started_nothing() {
+    if skip_without_sandbox() {
+        return;
+    }
+    let host = kit(&[("a.py", "print('ran')")]);
+    let runtime = host.runtime().audit(Arc::new(LosesEnd(AtomicU64::new(0))));
+    let tools = host.wrap(host.builder(runtime).build().unwrap());
+    let result = run(&tools, "python a.py").await;
+    assert_eq!(result.structured["error"]["code"], "internal");
+    assert!(result.started_program, "{}", result.text());
+    assert_eq!(result.exit_status, None);
+    let absent = run(&tools, "python absent.py").await;
+    assert!(absent.is_error && !absent.started_program);
 }
