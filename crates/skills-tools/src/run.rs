@@ -20,7 +20,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use serde_json::{Value, json};
-use skills_runtime::policy::{HostPattern, PolicyError};
+use skills_runtime::policy::{HostPattern, PolicyError, ResourceLimits};
 use skills_runtime::{
     Entry, ErrorKind, Evidence, ExecutionArtifacts, ExecutionOptions, HostCommand, InputProtocol,
     RefusedOperation, Remedy, RunTarget, RuntimeError, SkillPrograms,
@@ -50,9 +50,8 @@ pub(crate) use session_dirs::SessionDirectories;
 const MAX_OUTPUT_BYTES: usize = 256 * 1024;
 /// Maximum size of standard input, in bytes.
 pub(crate) const MAX_STDIN_BYTES: usize = 1 << 20;
-/// Maximum timeout, in seconds. A deadline ends after ten minutes at most, and a ceiling of the policy may
-/// be lower.
-pub(crate) const MAX_TIMEOUT_SECONDS: u64 = 3_600;
+/// Maximum timeout in seconds, unless the operator's is longer. A ceiling of the policy may be lower.
+pub(crate) const MAX_CHOSEN_SECONDS: u64 = ResourceLimits::MAX_CHOSEN_TIME.as_secs();
 /// Maximum number of hosts that a call can request.
 const MAX_HOSTS: usize = 16;
 
@@ -315,7 +314,7 @@ fn parse_hosts(names: &[String]) -> Result<Vec<HostPattern>, ToolError> {
 pub(crate) fn command_properties(timeout: u64) -> Value {
     json!({
         "command": {"type": "string", "minLength": 1, "maxLength": command_line::MAX_COMMAND_BYTES},
-        "timeout": {"type": "integer", "minimum": 1, "maximum": MAX_TIMEOUT_SECONDS, "default": timeout, "description": "Seconds."},
+        "timeout": {"type": "integer", "minimum": 1, "maximum": MAX_CHOSEN_SECONDS, "default": timeout, "description": "Seconds."},
         "stdin": {"type": "string", "maxLength": MAX_STDIN_BYTES, "description": "Standard input."},
         "network": {"type": "array", "items": {"type": "string"}, "maxItems": MAX_HOSTS,
                     "description": "Hosts to contact; the user may be asked."},

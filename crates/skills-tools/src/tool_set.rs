@@ -111,11 +111,12 @@ impl ToolSet {
     /// Fails if the tool overrides cannot be read.
     pub fn definitions(&self) -> Result<Vec<ToolDefinition>, OverrideError> {
         let catalog = self.catalog();
+        let max_timeout = self.inner.programs.options.max_chosen_time();
         let mut definitions: Vec<ToolDefinition> = self
             .inner
             .builtin_tools()
             .into_iter()
-            .map(|tool| tool.definition_with_names(self.inner.runtime(), &catalog))
+            .map(|tool| tool.definition_with_names(self.inner.runtime(), &catalog, max_timeout))
             .collect();
         if self.inner.has_group(ToolGroup::ScriptTools) {
             let registry = self.inner.registry(&catalog)?;

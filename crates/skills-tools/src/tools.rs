@@ -16,8 +16,10 @@ mod skills_write;
 mod tests;
 
 use std::sync::OnceLock;
+use std::time::Duration;
 
 use serde_json::Value;
+use skills_runtime::policy::ResourceLimits;
 use skills_runtime::{Catalog, SkillRuntime};
 use skills_script::TOOL_NAME_PREFIX;
 
@@ -101,13 +103,16 @@ impl BuiltinTool {
         }
     }
 
-    /// Returns the definition, with the names of the available skills where the tool takes one.
+    /// Returns the definition, with the names of the available skills where the tool takes one, and the
+    /// longest timeout where it takes that.
     pub(crate) fn definition_with_names(
         &self,
         runtime: &SkillRuntime,
         catalog: &Catalog,
+        max_timeout: Duration,
     ) -> ToolDefinition {
         let mut definition = self.definition().clone();
+        set_max_timeout(&mut definition.input_schema, max_timeout);
         // The cached definition is shared by all tool sets, so names that depend on a catalog are
         // added to the copy.
         if self.tool.lists_skills {
@@ -122,7 +127,11 @@ impl BuiltinTool {
     ///
     /// # Errors
     /// `invalid_arguments`.
-    pub(crate) fn validate(&self, mut arguments: Value) -> Result<(Value, Vec<String>), ToolError> {
+    pub(crate) fn validate(
+        &self,
+        mut arguments: Value,
+        max_timeout: Duration,
+    ) -> Result<(Value, Vec<String>), ToolError> {
         let schema = &self.definition().input_schema;
         remove_client_arguments(&mut arguments, schema);
         let ignored = if self.tool.annotations == Annotations::READ_ONLY {
@@ -131,6 +140,12 @@ impl BuiltinTool {
             Vec::new()
         };
         // The definition lacks the bounds of sizes.
+        if max_timeout > ResourceLimits::MAX_CHOSEN_TIME {
+            let mut schema = (self.tool.input_schema)();
+            set_max_timeout(&mut schema, max_timeout);
+            ArgumentValidator::new(&schema)?.validate(&arguments)?;
+            return Ok((normalize_integers(arguments, &schema), ignored));
+        }
         match self
             .validator
             .get_or_init(|| ArgumentValidator::new(&(self.tool.input_schema)()))
@@ -154,6 +169,13 @@ impl BuiltinTool {
                 annotations: tool.annotations,
             }
         })
+    }
+}
+
+/// Sets the maximum of the argument `timeout`, if the tool has it.
+fn set_max_timeout(schema: &mut Value, max: Duration) {
+    if let Some(timeout) = schema["properties"].get_mut("timeout") {
+        timeout["maximum"] = max.as_secs().into();
     }
 }
 

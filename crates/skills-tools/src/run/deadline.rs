@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use skills_runtime::policy::ResourceLimits;
+use super::ProgramOptions;
 
 /// A deadline for everything that a call does.
 pub(crate) struct Deadline {
@@ -11,9 +11,10 @@ pub(crate) struct Deadline {
 }
 
 impl Deadline {
-    /// Starts a deadline that a model chose, so that it raises no limit.
-    pub(crate) fn from_secs(seconds: u64) -> Self {
-        Self::after(Duration::from_secs(seconds).min(ResourceLimits::MAX_CHOSEN_TIME))
+    /// Starts the deadline that a model chose, in seconds, of at most the
+    /// [maximum](ProgramOptions::max_chosen_time).
+    pub(crate) fn chosen(seconds: u64, options: &ProgramOptions) -> Self {
+        Self::after(Duration::from_secs(seconds).min(options.max_chosen_time()))
     }
 
     pub(super) fn after(limit: Duration) -> Self {
@@ -46,11 +47,17 @@ impl Deadline {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::run::MAX_TIMEOUT_SECONDS;
 
     #[test]
-    fn a_model_raises_no_deadline() {
-        assert!(Deadline::from_secs(60).remaining_ms() <= 60_000);
-        assert!(Deadline::from_secs(MAX_TIMEOUT_SECONDS).remaining_ms() <= 600_000);
+    fn a_model_raises_no_deadline_beyond_that_of_the_operator() {
+        let remaining = |seconds, timeout| {
+            let options = ProgramOptions::default().timeout(Duration::from_secs(timeout));
+            let deadline = Deadline::chosen(seconds, &options);
+            deadline.remaining_ms().div_ceil(1_000)
+        };
+        assert_eq!(remaining(60, 3_600), 60);
+        assert_eq!(remaining(3_600, 10), 600);
+        assert_eq!(remaining(3_600, 3_600), 3_600);
+        assert_eq!(remaining(u64::MAX, 3_600), 3_600);
     }
 }

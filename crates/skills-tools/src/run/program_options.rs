@@ -4,6 +4,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use skills_runtime::ExecutionOptions;
+use skills_runtime::policy::ResourceLimits;
 
 /// Options of the programs that the tools start, as the operator sets them.
 ///
@@ -58,7 +59,8 @@ impl ProgramOptions {
         self
     }
 
-    /// Sets the timeout of scripts whose tool has none of its own. Default: 30 seconds.
+    /// Sets the timeout of scripts whose tool has none of its own. Default: 30 seconds. One of more than
+    /// 10 minutes is additionally the longest that a call can choose, which is 10 minutes by default.
     pub fn timeout(mut self, timeout: Duration) -> Self {
         self.timeout = Some(timeout);
         self
@@ -87,6 +89,12 @@ impl ProgramOptions {
     pub fn working_directory(mut self, directory: WorkingDirectory) -> Self {
         self.working_directory = directory;
         self
+    }
+
+    /// Returns the longest deadline that a call can choose.
+    pub(crate) fn max_chosen_time(&self) -> Duration {
+        let timeout = self.timeout.unwrap_or_default();
+        timeout.max(ResourceLimits::MAX_CHOSEN_TIME)
     }
 
     /// Sets the options of one run.

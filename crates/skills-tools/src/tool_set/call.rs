@@ -36,7 +36,8 @@ impl Inner {
         let Some(builtin) = builtin.iter().find(|builtin| builtin.tool.name == name) else {
             return Ok((self.resolve_script_tool(name, arguments)?, Vec::new()));
         };
-        let (arguments, ignored) = builtin.validate(arguments)?;
+        let max_timeout = self.programs.options.max_chosen_time();
+        let (arguments, ignored) = builtin.validate(arguments, max_timeout)?;
         if let Call::SkillProgram(_) = builtin.tool.call {
             // Refresh once, so that the program that runs is found in the current catalog without
             // another scan after waiting for an approval.

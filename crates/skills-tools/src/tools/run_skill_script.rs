@@ -13,7 +13,7 @@ use crate::run::script_tool::{printed_text, script_error, script_workspace};
 use crate::run::skill_program::find_in_skill;
 use crate::run::visible_dirs::VisibleDirs;
 use crate::run::{
-    CompletedRun, Deadline, MAX_STDIN_BYTES, MAX_TIMEOUT_SECONDS, ProgramRunner, RunnableSkill,
+    CompletedRun, Deadline, MAX_CHOSEN_SECONDS, MAX_STDIN_BYTES, ProgramRunner, RunnableSkill,
     WorkingDirectory, result_properties,
 };
 use crate::schema;
@@ -64,7 +64,7 @@ pub(crate) const TOOL: Tool = Tool {
                 "skill_name": {"type": "string", "minLength": 1, "maxLength": 128, "description": "Name of the skill."},
                 "script_name": {"type": "string", "minLength": 1, "maxLength": MAX_NAME_CHARS, "description": "Path of the script or module in the skill, or its file name."},
                 "args": {"type": "object", "default": {}, "description": "Input of the script."},
-                "timeout": {"type": "integer", "minimum": 1, "maximum": MAX_TIMEOUT_SECONDS, "default": DEFAULT_TIMEOUT, "description": "Timeout in seconds."},
+                "timeout": {"type": "integer", "minimum": 1, "maximum": MAX_CHOSEN_SECONDS, "default": DEFAULT_TIMEOUT, "description": "Timeout in seconds."},
                 "stdin": {"type": "string", "maxLength": MAX_STDIN_BYTES, "description": "Standard input; `args` as JSON unless given."},
             }),
             &["skill_name", "script_name"],
@@ -121,7 +121,10 @@ async fn call(
     context: &CallContext,
 ) -> Result<ToolOutput, ToolError> {
     let arguments: ScriptArguments = parse_arguments(arguments)?;
-    let deadline = Deadline::from_secs(arguments.timeout.unwrap_or(DEFAULT_TIMEOUT));
+    let deadline = Deadline::chosen(
+        arguments.timeout.unwrap_or(DEFAULT_TIMEOUT),
+        &programs.options,
+    );
     let skill = programs.find_runnable(&arguments.skill_name)?;
     let target = find_program(&skill, &arguments.script_name)?;
     programs.check_enabled(&skill, &target)?;

@@ -76,7 +76,10 @@ async fn call(
 ) -> Result<ToolOutput, ToolError> {
     let arguments: BashArguments = parse_arguments(arguments)?;
     let files = &programs.files;
-    let deadline = Deadline::from_secs(arguments.timeout.unwrap_or(DEFAULT_TIMEOUT));
+    let deadline = Deadline::chosen(
+        arguments.timeout.unwrap_or(DEFAULT_TIMEOUT),
+        &programs.options,
+    );
     let command_line = CommandLine::parse(&arguments.command)?;
     let command_line = with_absolute_program(files, command_line);
     let (start_dir, canonical) = open_start_directory(files, &arguments.cwd)?;

@@ -75,7 +75,10 @@ async fn call(
     context: &CallContext,
 ) -> Result<ToolOutput, ToolError> {
     let arguments: RunArguments = parse_arguments(arguments)?;
-    let deadline = Deadline::from_secs(arguments.timeout.unwrap_or(DEFAULT_TIMEOUT));
+    let deadline = Deadline::chosen(
+        arguments.timeout.unwrap_or(DEFAULT_TIMEOUT),
+        &programs.options,
+    );
     let skill = programs.find_runnable(&arguments.name)?;
     let command_line = CommandLine::parse(&arguments.command)?;
     let named = NamedSkills::find(programs, &command_line, Some(&skill.entry));

@@ -3,10 +3,13 @@
 use std::collections::BTreeSet;
 use std::fs;
 use std::task::Poll;
+use std::time::Duration;
 
 use insta::assert_json_snapshot;
 use serde_json::{Value, json};
-use skills_tools::{CallContext, ToolDefinition, ToolErrorCode, ToolFormat, ToolGroup};
+use skills_tools::{
+    CallContext, ProgramOptions, ToolDefinition, ToolErrorCode, ToolFormat, ToolGroup,
+};
 
 use crate::fixture::{Host, Tools};
 
@@ -527,4 +530,28 @@ fn a_call_that_was_dropped_adds_nothing_to_its_session() {
         }
         assert!(polls > 1 && !is_empty());
     });
+}
+
+/// The timeout of the operator raises what a call can choose.
+#[tokio::test]
+async fn a_call_can_choose_the_timeout_of_the_operator() {
+    for (operator, max) in [(10, 600), (3_600, 3_600)] {
+        let host = Host::new();
+        let options = ProgramOptions::default().timeout(Duration::from_secs(operator));
+        let builder = host.builder(host.runtime()).program_options(options);
+        let tools = host.wrap(builder.build().unwrap());
+        for definition in tools.set.definitions().unwrap() {
+            let timeout = &definition.input_schema["properties"]["timeout"];
+            if !timeout.is_null() {
+                assert_eq!(timeout["maximum"], max, "{}", definition.name);
+            }
+        }
+        let code = async |timeout: u64| {
+            let arguments = json!({"name": "none", "command": "x", "timeout": timeout});
+            let result = tools.call("skills_run", arguments).await;
+            result.structured["error"]["code"].clone()
+        };
+        assert_eq!(code(max).await, "skill_not_found");
+        assert_eq!(code(max + 1).await, "invalid_arguments");
+    }
 }
