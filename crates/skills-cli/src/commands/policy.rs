@@ -6,9 +6,9 @@ use clap::{Args, Subcommand};
 use serde_json::{Value, json};
 use skills_runtime::discovery::Trust;
 use skills_runtime::policy::{
-    Access, Effect, FileGrant, Grants, NetworkGrant, Rule, RuleSource, SpawnGrant,
+    Access, Effect, FileGrant, Grants, NetworkGrant, ResourceLimits, Rule, RuleSource, SpawnGrant,
 };
-use skills_runtime::{Authorization, Builder, Preview, format_question};
+use skills_runtime::{Authorization, Builder, Preview, default_memory_bytes, format_question};
 
 use crate::context::Context;
 use crate::execution::ExecutionArgs;
@@ -266,7 +266,8 @@ fn rules_to_json(loaded: &LoadedPolicy, rules: &[String]) -> Value {
         "new_content": loaded.rules.new_content(),
         "rules": rules,
         "files": files,
-        "limits": loaded.rules.ceiling(),
+        "limits": limits_to_json(&limits_of_runs(loaded)),
+        "ceiling": limits_to_json(loaded.rules.ceiling()),
         "install": {
             "sources": install.sources,
             "require_signature": install.requires_signature,
@@ -276,22 +277,54 @@ fn rules_to_json(loaded: &LoadedPolicy, rules: &[String]) -> Value {
     })
 }
 
+/// Returns the limits of runs without options and settings.
+fn limits_of_runs(LoadedPolicy { rules, .. }: &LoadedPolicy) -> ResourceLimits {
+    let mut defaults = ResourceLimits::default();
+    defaults.memory_bytes = default_memory_bytes();
+    rules.limits_of_runs(&defaults).min(rules.ceiling())
+}
+
+/// Returns the limits as JSON, with `null` for one that is not set.
+fn limits_to_json(limits: &ResourceLimits) -> Value {
+    let mut document = json!(limits);
+    for (_, value) in document.as_object_mut().into_iter().flatten() {
+        let number = value.get("secs").unwrap_or(value).as_u64();
+        if number == Some(u64::MAX) {
+            *value = Value::Null;
+        }
+    }
+    document
+}
+
+/// Returns the limits in one line.
+fn describe_limits(limits: &ResourceLimits) -> String {
+    let captured_bytes = u64::try_from(limits.captured_bytes).unwrap_or(u64::MAX);
+    let described = [
+        ("time", limits.wall_time.as_secs(), 0, " s"),
+        ("memory", limits.memory_bytes, 20, " MiB"),
+        ("output", captured_bytes, 10, " KiB"),
+        ("file", limits.file_bytes, 20, " MiB"),
+        ("open files", limits.open_files, 0, ""),
+        ("processes", limits.processes, 0, ""),
+        ("scratch", limits.scratch_bytes, 20, " MiB"),
+    ];
+    let described = described.map(|(name, value, shift, unit)| match value {
+        u64::MAX => format!("{name} no limit"),
+        value => format!("{name} {}{unit}", value >> shift),
+    });
+    described.join(", ")
+}
+
 fn render_rules(loaded: &LoadedPolicy, rules: &[String], user_file: Option<&Path>) -> String {
-    let limits = loaded.rules.ceiling();
     let mut text = format!(
-        "mode {}\nnew content {}\nlimits {} s, {} MiB memory, {} KiB output, {} MiB per file, {} open files, {} processes, {} MiB scratch\n",
+        "mode {}\nnew content {}\nlimits {}\nceiling {}\n",
         // The names in a policy file.
         json!(loaded.rules.mode()).as_str().unwrap_or_default(),
         json!(loaded.rules.new_content())
             .as_str()
             .unwrap_or_default(),
-        limits.wall_time.as_secs(),
-        limits.memory_bytes >> 20,
-        limits.captured_bytes >> 10,
-        limits.file_bytes >> 20,
-        limits.open_files,
-        limits.processes,
-        limits.scratch_bytes >> 20,
+        describe_limits(&limits_of_runs(loaded)),
+        describe_limits(loaded.rules.ceiling()),
     );
     for rule in rules {
         text.push_str(&format!("{}\n", line(rule)));

@@ -901,3 +901,30 @@ fn a_workspace_of_the_settings_obeys_ask_rules() {
     let work = work.display().to_string();
     assert!(run(&["--workspace", &work]));
 }
+
+/// A limit that no file sets is not a number.
+#[test]
+fn limits_of_runs_and_their_ceiling_are_shown() {
+    let fixture = Fixture::new("", "exit 0\n");
+    fs::create_dir_all(fixture.path("config/skills")).unwrap();
+    let policy = "[limits]\nmemory-mib = 128\nfile-mib = 400\n";
+    fs::write(fixture.path("config/skills/policy.toml"), policy).unwrap();
+    let call = |arguments: &[&str]| {
+        let mut command = command_with_state(arguments, Path::new("/tmp"), &fixture.path("state"));
+        command.env("XDG_CONFIG_HOME", fixture.path("config"));
+        String::from_utf8(command.output().unwrap().stdout).unwrap()
+    };
+    assert_snapshot!(call(&["policy", "show"]), @"
+    mode ask
+    new content ask-if-privileged
+    limits time 30 s, memory 128 MiB, output 1024 KiB, file 400 MiB, open files 256, processes 128, scratch 256 MiB
+    ceiling time no limit, memory 128 MiB, output 8192 KiB, file 400 MiB, open files no limit, processes no limit, scratch no limit
+    allow read (built-in)
+    ");
+    let document: serde_json::Value =
+        serde_json::from_str(&call(&["policy", "show", "--json"])).unwrap();
+    assert_eq!(document["ceiling"]["wall_time"], json!(null));
+    assert_eq!(document["ceiling"]["processes"], json!(null));
+    assert_eq!(document["ceiling"]["memory_bytes"], json!(128 << 20));
+    assert_eq!(document["limits"]["wall_time"]["secs"], json!(30));
+}
