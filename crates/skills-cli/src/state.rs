@@ -177,7 +177,7 @@ fn symlinks_in(directory: &Path) -> Vec<PathBuf> {
 }
 
 /// Adds the approval store and the audit log to a runtime. Where the state directory cannot be created
-/// or written, a note says that nothing is kept, and programs run without: as in a container without a
+/// or written, a note says what is not kept, and programs run without: as in a container without a
 /// home directory, or with one that is read-only.
 ///
 /// # Errors
@@ -195,6 +195,11 @@ pub(crate) fn with_state(
         Ok(State { approvals, log }) => (Some(approvals), log),
         Err(problem) => (None, Err(problem)),
     };
+    let lost = if approvals.is_some() && has_writable_state_dir(environment) {
+        "no audit record is written"
+    } else {
+        "no audit record is written, and no answer is kept"
+    };
     let builder = match approvals {
         Some(approvals) => builder.approval_store(Arc::new(approvals)),
         None => builder,
@@ -206,9 +211,7 @@ pub(crate) fn with_state(
             Err(error.context("cannot run programs: a policy requires an audit record"))
         }
         Err(StateError::Unwritable(error)) => {
-            output.status(&format!(
-                "note: no audit record is written, and no answer is kept: {error:#}"
-            ));
+            output.status(&format!("note: {lost}: {error:#}"));
             Ok(builder)
         }
     }
@@ -274,6 +277,20 @@ impl StateError {
             Self::Failed(error)
         }
     }
+}
+
+/// Returns true if answers can be kept: their file is replaced in the state directory.
+#[cfg(unix)]
+fn has_writable_state_dir(environment: &Environment) -> bool {
+    use nix::unistd::{AccessFlags, access};
+    let flags = AccessFlags::W_OK | AccessFlags::X_OK;
+    let directory = environment.state_dir();
+    directory.is_some_and(|directory| access(&directory, flags).is_ok())
+}
+
+#[cfg(not(unix))]
+fn has_writable_state_dir(_environment: &Environment) -> bool {
+    true
 }
 
 /// Returns true if this user may not write, or there is no such directory. A disk that is full is

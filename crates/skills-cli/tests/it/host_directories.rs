@@ -5,7 +5,7 @@ use std::os::unix::fs::symlink;
 use std::path::Path;
 use std::process::Command;
 
-use skills_test_support::{SkillTree, skip_without_sandbox};
+use skills_test_support::{SkillTree, skip, skip_without_sandbox};
 
 use crate::skills::command;
 
@@ -79,6 +79,35 @@ fn a_run_needs_no_home_and_no_state_directory_that_it_can_write() {
     symlink(host.0.path("real"), host.0.path("link")).unwrap();
     assert_eq!(host.run(&[("XDG_STATE_HOME", &host.0.path("link"))]), "");
     assert!(host.0.path("real/skills/audit.jsonl").exists());
+}
+
+/// The note says only what is lost.
+#[test]
+fn answers_are_kept_where_only_the_audit_log_cannot_be_written() {
+    use std::os::unix::fs::PermissionsExt;
+    if skip_without_sandbox() {
+        return;
+    }
+    if nix::unistd::geteuid().is_root() {
+        return skip("the administrator writes files of any mode");
+    }
+    let host = Host::new();
+    assert_eq!(host.run(&[]), "");
+    let state = host.0.path("home/.local/state/skills");
+    for name in ["audit.jsonl", "audit.jsonl.lock"] {
+        let file = fs::Permissions::from_mode(0o400);
+        let _ = fs::set_permissions(state.join(name), file);
+    }
+    let note = host.run(&[]);
+    assert!(
+        note.starts_with("note: no audit record is written: "),
+        "{note}"
+    );
+    fs::set_permissions(&state, fs::Permissions::from_mode(0o500)).unwrap();
+    let note = host.run(&[]);
+    fs::set_permissions(&state, fs::Permissions::from_mode(0o700)).unwrap();
+    let expected = "note: no audit record is written, and no answer is kept: ";
+    assert!(note.starts_with(expected), "{note}");
 }
 
 /// The home directory of the user who calls `sudo`, and one of a group.
