@@ -22,7 +22,7 @@ pub(crate) struct ExecutionArgs {
     pub(crate) input: Option<String>,
 
     /// Standard input of the program as it is: a file, or - for that of this command [default: that
-    /// of this command]
+    /// of this command; a terminal only if the program has one of its own]
     #[arg(long, value_name = "FILE|-", conflicts_with = "input")]
     pub(crate) stdin: Option<String>,
 

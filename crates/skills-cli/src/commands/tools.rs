@@ -62,7 +62,7 @@ pub(crate) struct Change {
     #[arg(long, value_name = "TEXT")]
     description: Option<String>,
 
-    /// Deadline in seconds, at most 600
+    /// Deadline in seconds
     #[arg(long, value_name = "SECONDS", value_parser = parse_seconds)]
     timeout: Option<u64>,
 }
