@@ -48,7 +48,8 @@ use crate::virtual_env::{self, Interpreters, Questions};
 /// Exit codes: that of the program, or 128 and the number of the signal that ended it (137 at a
 /// limit); 124 at the deadline; 125 if the run was denied or `skills` failed, also after the program
 /// ended; 126 if the program cannot be started; 127 if the skill or its program is not found; 130, 143
-/// or 129 if INT, TERM or HUP interrupted it. `exit` of --json says which of them are not from the
+/// or 129 if INT, TERM or HUP interrupted it. An interrupt comes first, then a failure of `skills`,
+/// the deadline, a limit and the program. `exit` of --json says which of them are not from the
 /// program. With --dry-run they are those of `skills policy check`.
 #[derive(Debug, Args)]
 pub(crate) struct Run {
@@ -397,7 +398,7 @@ impl Run {
     }
 
     /// Prints the result and what is missing in it, and returns the exit code. That of a signal to this
-    /// command comes first, then that of a loss.
+    /// command comes first, then that of a loss, of the deadline, of a limit and of the program.
     fn report(
         &self,
         artifacts: &ExecutionArtifacts,

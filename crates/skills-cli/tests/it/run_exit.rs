@@ -263,20 +263,35 @@ fn a_limit_is_not_a_code_of_the_program() {
     let fill = "import time\n\
                 for i in range(64): open(f'{i}', 'wb').write(b'x' * (1 << 19))\n\
                 time.sleep(3600)\n";
+    // In a private workspace, of which nothing is saved.
+    let file = tempfile::NamedTempFile::new().unwrap();
+    let options = ["--scratch", "1", "--file", file.path().to_str().unwrap()];
+    check(fill, &options, 137, "skills", "limit");
+}
+
+/// A caller must not take a part for the whole, so a loss comes before the deadline and a limit.
+#[test]
+fn a_loss_replaces_the_code_of_a_deadline_and_of_a_limit() {
+    if skip_without_sandbox() {
+        return;
+    }
     let directory = tempfile::tempdir().unwrap();
-    let saved = directory.path().join("saved");
-    let options = [
-        "--scratch",
-        "1",
-        "--output",
-        saved.to_str().unwrap(),
-        "--json",
-    ];
-    let done = run(fill, &options);
-    let document = done.json();
-    // The file beyond the quota is not saved, which the caller has to know first.
-    assert_eq!(document["exit"]["from"], "skills", "{}", done.page());
-    assert!([125, 137].contains(&done.code), "{}", done.page());
+    let saved = directory.path().to_str().unwrap();
+    std::fs::write(directory.path().join("0"), "of the user").unwrap();
+    let fill = "import time\n\
+                for i in range(COUNT): open(f'{i}', 'wb').write(b'x' * (1 << 19))\n\
+                time.sleep(3600)\n";
+    for (count, limit, replaced) in [
+        ("1", ["--timeout", "5"], "124 (deadline)"),
+        ("64", ["--scratch", "1"], "137 (limit)"),
+    ] {
+        let source = fill.replace("COUNT", count);
+        let options = [&limit[..], &["--output", saved]].concat();
+        let text = run(&source, &options);
+        let line = format!("error: exit code 125 replaces {replaced}\n");
+        assert!(text.stderr.ends_with(&line), "{}", text.page());
+        check(&source, &options, 125, "skills", "failed");
+    }
 }
 
 /// A tool that starts a program passes on its code. The others have the codes of all commands.

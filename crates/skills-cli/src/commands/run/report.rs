@@ -115,7 +115,7 @@ pub(super) struct Losses {
 
 impl Losses {
     /// Returns the exit code of a run with these losses. A caller must not take a part for the whole,
-    /// so they come before the code of the program.
+    /// so they come before the codes of the program, of a deadline and of a limit.
     pub(super) fn exit(&self, ended: RunExit) -> RunExit {
         match ended {
             RunExit::Denied => ended,
@@ -160,13 +160,23 @@ impl Losses {
     }
 }
 
-/// Prints whose exit code this is, if it replaces that of a program that ended by itself.
+/// Prints which exit code this one replaces, if it is not that of the program, of its deadline or of
+/// its limit.
 pub(super) fn print_replaced_exit(ended: RunExit, exit: RunExit, output: Output) {
-    if ended.is_of_program() && !exit.is_of_program() {
-        let (code, of_program) = (exit.code(), ended.code());
+    if ended == exit {
+        return;
+    }
+    let (code, replaced) = (exit.code(), ended.code());
+    if ended.is_of_program() {
         let message =
-            format!("exit code {code} is from `skills`; the program ended with {of_program}");
+            format!("exit code {code} is from `skills`; the program ended with {replaced}");
         print_error(&message, output);
+    } else if matches!(ended, RunExit::Deadline | RunExit::Limit) {
+        let reason = ended.reason();
+        print_error(
+            &format!("exit code {code} replaces {replaced} ({reason})"),
+            output,
+        );
     }
 }
 
