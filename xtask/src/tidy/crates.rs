@@ -232,7 +232,7 @@ const CRATES: &[(&str, usize, &[&str])] = &[
         "skills-tools",
         // Scripts of sources are read once. The state of a tool set and what may run have modules, so
         // that few modules import each other.
-        13_200,
+        13_250,
         &["skills-runtime", "skills-script", "skills-threads"],
     ),
     (
@@ -246,7 +246,7 @@ const CRATES: &[(&str, usize, &[&str])] = &[
     (
         "skills-cli",
         // One command at a time asks, or has a program with the keys, on a terminal.
-        21_700,
+        21_800,
         &[
             "skills-build",
             "skills-client-config",

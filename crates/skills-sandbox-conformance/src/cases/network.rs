@@ -123,7 +123,7 @@ pub(super) const LOCAL_SOCKETS: &[Row] = &[
     row(
         104,
         "bind-local-socket",
-        "Bind a local socket in a granted directory, where programs of the host would connect to it.",
+        "Bind a local socket in a granted directory outside of `/tmp`, where programs of the host would connect to it.",
         [DENIED, DENIED, DENIED, NOT_APPLICABLE, DENIED],
     ),
 ];

@@ -1,5 +1,6 @@
 //! A skill with its surroundings.
 
+use std::path::Path;
 use std::process::Command;
 
 use skills_sandbox_conformance::attempts::paths_prelude;
@@ -13,7 +14,12 @@ pub(crate) use skills_test_support::scene::{ConnectionCount, Victim, metadata_of
 
 /// Creates a skill with a sibling, and files outside that all users may read.
 pub(crate) fn create_scene(mode: IsolationMode) -> Skill {
-    let skill = Skill::new(mode);
+    create_scene_below(&std::env::temp_dir(), mode)
+}
+
+/// Creates the same in a directory.
+pub(crate) fn create_scene_below(parent: &Path, mode: IsolationMode) -> Skill {
+    let skill = Skill::below(parent, mode);
     populate(&skill.path(""));
     skill
 }

@@ -2,6 +2,7 @@
 
 use std::os::linux::net::SocketAddrExt;
 use std::os::unix::net::{SocketAddr, UnixListener};
+use std::path::Path;
 
 use skills_sandbox_conformance::AttemptResult;
 use skills_sandbox_conformance::attempts::{LOCAL_SOCKET_FUNCTIONS, LOCAL_SOCKETS, attempts_of};
@@ -9,10 +10,12 @@ use skills_sandbox_linux::IsolationMode;
 
 use super::attempts::{node, python};
 use super::observations::Observations;
-use super::scene::{ConnectionCount, create_scene, has_node, python_paths};
+use super::scene::{ConnectionCount, create_scene_below, has_node, python_paths};
 
 pub(crate) async fn run(observations: &mut Observations) {
-    let skill = create_scene(observations.mode).tool("Write").tool("Bash");
+    // Not below `/tmp`, in which Landlock has one right for all that is mounted.
+    let skill = create_scene_below(Path::new("/var/tmp"), observations.mode);
+    let skill = skill.tool("Write").tool("Bash");
     let name = format!(
         "skills-conformance-{}-{:?}",
         std::process::id(),
