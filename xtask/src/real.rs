@@ -1,9 +1,9 @@
 //! Runs jobs of real programs in a plain shell and by `skills run`, and compares them.
 //!
 //! Each job is a script of the skill `xtask/real/skill`, with its own copy of `xtask/real/work` as
-//! workspace and a new home directory. Compared are the exit code, standard output and the names of the
-//! created files, at both isolation levels. Programs come from the host; a job without its programs is
-//! skipped with their names.
+//! workspace and a new home directory. Compared are the exit code, standard output and the names of
+//! the created files, at both isolation levels. Programs come from the host; a job without its
+//! programs is skipped with their names.
 
 use std::collections::BTreeSet;
 use std::ffi::OsStr;
@@ -46,8 +46,8 @@ struct Job {
     modules: &'static [&'static str],
     /// Whether it needs Playwright, which `SKILLS_TEST_PLAYWRIGHT` names.
     needs_playwright: bool,
-    /// Part of an explanation, if it fails at the Landlock level for a known reason. An empty one, if the
-    /// program hides the reason.
+    /// Part of an explanation, if it fails at the Landlock level for a known reason. An empty one,
+    /// if the program hides the reason.
     without_namespaces: Option<&'static str>,
     /// Part of an explanation, if it fails at both levels.
     everywhere: Option<&'static str>,
@@ -81,7 +81,7 @@ impl Job {
         self
     }
 
-    const fn is_refused(mut self, explanation: &'static str) -> Self {
+    const fn refused_everywhere(mut self, explanation: &'static str) -> Self {
         self.everywhere = Some(explanation);
         self
     }
@@ -159,7 +159,8 @@ const JOBS: [Job; 17] = [
     job("terminal.py", "pexpect: a program in a terminal", &[])
         .modules(&["pexpect"])
         .differs_without_namespaces("refused: "),
-    job("compile.sh", "gcc: compile and start", &["gcc"]).is_refused("refused: start a file"),
+    job("compile.sh", "gcc: compile and start", &["gcc"])
+        .refused_everywhere("refused: start a file"),
     job("database.py", "SQLite with a write-ahead log", &[]),
     job(
         "text_tools.sh",

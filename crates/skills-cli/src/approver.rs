@@ -86,8 +86,8 @@ fn question_terminal() -> io::Result<io::Stdin> {
     }
 }
 
-/// The terminal while it shows a question, which no other command does meanwhile: one answer is for one
-/// question.
+/// The terminal while it shows a question, which no other command does meanwhile: one answer is for
+/// one question.
 struct AskingTerminal {
     #[cfg(unix)]
     _lock: TerminalLock,
@@ -116,8 +116,8 @@ impl AskingTerminal {
         })
     }
 
-    /// Reads a line that is typed from now on. Keys typed ahead were pressed before the question could
-    /// be read, so they approve nothing.
+    /// Reads a line that is typed from now on. Keys typed ahead were pressed before the question
+    /// could be read, so they approve nothing.
     fn read_answer(&self) -> io::Result<String> {
         let terminal = question_terminal()?;
         // A terminal that cannot be flushed is still asked.

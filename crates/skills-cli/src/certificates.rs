@@ -14,12 +14,12 @@ const VARIABLE: &str = "SSL_CERT_FILE";
 /// Maximum size of a file, in bytes. The authorities of a system have less than 300 KB.
 const MAX_BYTES: u64 = 4 << 20;
 
-/// Sets the file with certificate authorities: the given one, else that of the settings, else that of
-/// the variable.
+/// Sets the file with certificate authorities: the given one, else that of the settings, else that
+/// of the variable.
 ///
 /// # Errors
-/// Fails if the file of the option or of the settings cannot be used. That of the variable is left out
-/// then, with a warning, since it is not only for this command.
+/// Fails if the file of the option or of the settings cannot be used. That of the variable is left
+/// out then, with a warning, since it is not only for this command.
 pub(crate) fn configure(
     builder: Builder,
     given: Option<&Path>,
@@ -43,7 +43,8 @@ pub(crate) fn configure(
     }
 }
 
-/// Returns the resolved path of a file that programs may read: one with certificates and nothing else.
+/// Returns the resolved path of a file that programs may read: one with certificates and nothing
+/// else.
 fn check(path: &Path) -> anyhow::Result<PathBuf> {
     let shown = path.display();
     let bytes = trusted_file::read(path, MAX_BYTES, Privacy::Readable)?;

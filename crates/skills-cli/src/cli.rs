@@ -192,8 +192,8 @@ impl Arguments {
         Self::command()
     }
 
-    /// Returns the exit codes of the command that this process was called for, although its arguments
-    /// have this error.
+    /// Returns the exit codes of the command that this process was called for, although its
+    /// arguments have this error.
     pub(crate) fn exit_codes_of_process(error: &clap::Error) -> ExitCodes {
         // The help is an error as well, and always a success.
         if !error.use_stderr() {
@@ -201,8 +201,8 @@ impl Arguments {
         }
         let matches = Self::definition().ignore_errors(true).try_get_matches();
         let is_run = matches.is_ok_and(|matches| matches.subcommand_name() == Some("run"));
-        // The matches end at the error, so the option is searched for in the text of the arguments, up to
-        // those of the program.
+        // The matches end at the error, so the option is searched for in the text of the arguments,
+        // up to those of the program.
         let is_preview = || {
             let options = std::env::args_os().take_while(|argument| argument != "--");
             options.into_iter().any(|argument| argument == "--dry-run")

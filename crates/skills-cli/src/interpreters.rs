@@ -19,8 +19,8 @@ use crate::settings::Settings;
 
 pub(crate) use interpreter_arg::{InterpreterArg, parse_interpreter};
 
-/// Configures interpreters: the given ones, else those of the settings, else those of the versions that the
-/// project chooses, else those of the system, else those in trusted directories of `PATH`.
+/// Configures interpreters: the given ones, else those of the settings, else those of the versions
+/// that the project chooses, else those of the system, else those in trusted directories of `PATH`.
 #[cfg(unix)]
 pub(crate) fn configure(
     builder: Builder,
@@ -75,8 +75,8 @@ fn override_interpreter(
     Ok(finder.override_interpreter(chosen.kind, behind_shim.unwrap_or(path)))
 }
 
-/// Returns why the version that the project chooses for scripts of a type is not used, as a sentence; `None`
-/// if it is, or if the project chooses none.
+/// Returns why the version that the project chooses for scripts of a type is not used, as a
+/// sentence; `None` if it is, or if the project chooses none.
 #[cfg(unix)]
 pub(crate) fn unused_version(kind: ScriptType, environment: &Environment) -> Option<String> {
     let default = skills_runtime::ProgramFinder::default().find_interpreter(kind);

@@ -71,8 +71,9 @@ pub(crate) struct ProgramArgs {
     /// Seconds that a program may go on after a signal or its deadline asked it to end, at most 60
     /// [default: 2]
     ///
-    /// Its processes get the signal of this command (HUP, INT or TERM), at the deadline TERM, and KILL
-    /// after the grace. A second signal ends it. Programs in containers and WebAssembly have none.
+    /// Its processes get the signal of this command (HUP, INT or TERM), at the deadline TERM, and
+    /// KILL after the grace. A second signal ends it. Programs in containers and WebAssembly have
+    /// none.
     #[arg(long, value_name = "SECONDS", value_parser = parse_grace)]
     pub(crate) grace: Option<u64>,
 
@@ -102,8 +103,8 @@ pub(crate) struct ProgramArgs {
     #[arg(long, value_name = "FILE")]
     pub(crate) env_file: Vec<PathBuf>,
 
-    /// Certificate authorities in PEM for programs that connect to hosts, instead of those of the system
-    /// [default: of SSL_CERT_FILE]
+    /// Certificate authorities in PEM for programs that connect to hosts, instead of those of the
+    /// system [default: of SSL_CERT_FILE]
     #[arg(long, value_name = "FILE")]
     pub(crate) ca_file: Option<PathBuf>,
 
@@ -149,9 +150,9 @@ impl ProgramArgs {
         Ok(rules)
     }
 
-    /// Fails if the policy lowers a limit of an option or of the settings of the user, which would have
-    /// no effect. A limit of a project is lowered silently: it only restricts, and a project must not
-    /// stop runs.
+    /// Fails if the policy lowers a limit of an option or of the settings of the user, which would
+    /// have no effect. A limit of a project is lowered silently: it only restricts, and a project
+    /// must not stop runs.
     fn check_limits(&self, policy: &Policy, context: &Context) -> anyhow::Result<()> {
         let ceiling = policy.ceiling();
         let max_ms = u64::try_from(ceiling.wall_time.as_millis()).unwrap_or(u64::MAX);
@@ -369,8 +370,8 @@ impl ProgramArgs {
     }
 }
 
-/// Returns the option or the user's setting that a limit is from, as an error names it; `None` if it
-/// is from a project.
+/// Returns the option or the user's setting that a limit is from, as an error names it; `None` if
+/// it is from a project.
 fn limit_origin(
     given: Option<u64>,
     option: &str,

@@ -8,9 +8,9 @@ const KILLED: u8 = 128 + 9;
 /// The signal of a program that aborts.
 const ABORT: u8 = 6;
 
-/// The exit code of a run. That of the program is passed on. The others are those by which `timeout`,
-/// `env` and `docker run` report what is not from their program. A program can exit with each of
-/// them, so JSON documents have the [origin](Self::to_json) as well.
+/// The exit code of a run. That of the program is passed on. The others are those by which
+/// `timeout`, `env` and `docker run` report what is not from their program. A program can exit with
+/// each of them, so JSON documents have the [origin](Self::to_json) as well.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum RunExit {
     /// The program exited with this code.
@@ -26,9 +26,9 @@ pub(crate) enum RunExit {
     /// The command failed, possibly after the program ended: its result is incomplete or not
     /// recorded.
     Failed,
-    /// The policy, the user or a hook denied the run. The code is that of a failed command: 126 says
-    /// that the system refuses to execute a file that was found, and here nothing was executed. With
-    /// `docker run`, the code of a request that the daemon denies is 125, too.
+    /// The policy, the user or a hook denied the run. The code is that of a failed command: 126
+    /// says that the system refuses to execute a file that was found, and here nothing was
+    /// executed. With `docker run`, the code of a request that the daemon denies is 125, too.
     Denied,
     /// The program was found and could not be started.
     NotStarted,

@@ -16,8 +16,8 @@ use crate::async_runtime;
 use crate::run_exit::RunExit;
 use crate::terminal::end_program_modes;
 
-/// Runs a future on this thread until it completes or a signal arrives. Returns the signal as the inner
-/// error.
+/// Runs a future on this thread until it completes or a signal arrives. Returns the signal as the
+/// inner error.
 pub(crate) fn run_until_interrupt<F: Future>(
     future: F,
 ) -> io::Result<Result<F::Output, StopSignal>> {
@@ -51,10 +51,10 @@ pub(crate) struct Cancellable<T> {
     pub(crate) signal: Option<StopSignal>,
 }
 
-/// Runs a future on this thread until it completes. A signal cancels the token with this grace, so that
-/// programs get the same signal and the future ends with what it has so far. A second one ends the
-/// grace. The future is dropped after a third one, a second after the second one, and six seconds
-/// after the grace.
+/// Runs a future on this thread until it completes. A signal cancels the token with this grace, so
+/// that programs get the same signal and the future ends with what it has so far. A second one ends
+/// the grace. The future is dropped after a third one, a second after the second one, and six
+/// seconds after the grace.
 pub(crate) fn run_until_cancelled<F: Future>(
     cancellation: &CancellationToken,
     grace: Duration,

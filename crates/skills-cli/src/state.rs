@@ -176,14 +176,14 @@ fn symlinks_in(directory: &Path) -> Vec<PathBuf> {
         .collect()
 }
 
-/// Adds the approval store and the audit log to a runtime. Where the state directory cannot be created
-/// or written, a note says what is not kept, and programs run without: as in a container without a
-/// home directory, or with one that is read-only.
+/// Adds the approval store and the audit log to a runtime. Where the state directory cannot be
+/// created or written, a note says what is not kept, and programs run without: as in a container
+/// without a home directory, or with one that is read-only.
 ///
 /// # Errors
-/// Fails if other users can change the directory, or if the log is damaged or full, since records that
-/// are lost that way would go unnoticed. A policy that [requires a record](Policy::requires_record)
-/// lets nothing run without one.
+/// Fails if other users can change the directory, or if the log is damaged or full, since records
+/// that are lost that way would go unnoticed. A policy that [requires a
+/// record](Policy::requires_record) lets nothing run without one.
 pub(crate) fn with_state(
     builder: Builder,
     policy: &Policy,

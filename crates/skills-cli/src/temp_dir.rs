@@ -5,8 +5,8 @@ use std::path::{Path, PathBuf};
 use skills_store::create_private_dir;
 use skills_store::trusted_file::{TrustError, check_temporary_parent};
 
-/// The directories that are tried after the one of the environment. Files in the second one outlive a
-/// restart, so it comes last.
+/// The directories that are tried after the one of the environment. Files in the second one outlive
+/// a restart, so it comes last.
 const SHARED: [&str; 2] = ["/tmp", "/var/tmp"];
 
 /// The parent directory of temporary files, which no other user can exchange.
@@ -18,8 +18,9 @@ pub(crate) struct TempDir {
 }
 
 impl TempDir {
-    /// Selects the first usable directory: `first` (that of the environment), `/tmp`, `/var/tmp`, or
-    /// `own`, which is created. If none is usable it is `first`, so that a run fails with its name.
+    /// Selects the first usable directory: `first` (that of the environment), `/tmp`, `/var/tmp`,
+    /// or `own`, which is created. If none is usable it is `first`, so that a run fails with its
+    /// name.
     pub(crate) fn select(first: PathBuf, own: Option<PathBuf>) -> Self {
         let shared = SHARED.map(PathBuf::from);
         Self::select_of(first, &shared, own)

@@ -28,7 +28,8 @@ pub enum RejectReason {
     Refused,
     /// No address of the host responds, or its response is invalid.
     Unreachable,
-    /// The proxy of the user resolves names, and no rule names this host: only a pattern matches it.
+    /// The proxy of the user resolves names, and no rule names this host: only a pattern matches
+    /// it.
     UnnamedBehindProxy,
     /// The proxy of the user resolves names, so a rule that denies addresses cannot be checked.
     AddressRuleBehindProxy,

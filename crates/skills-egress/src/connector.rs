@@ -39,8 +39,8 @@ pub trait Connector: Send + Sync {
 }
 
 /// Resolves and connects with the host's resolver and routes. Never connects to the host's own
-/// addresses, even if they are public, unless the address itself is granted. Default: without proxies
-/// of the user.
+/// addresses, even if they are public, unless the address itself is granted. Default: without
+/// proxies of the user.
 #[derive(Debug, Clone, Default)]
 pub struct SystemConnector {
     upstream: UpstreamProxies,

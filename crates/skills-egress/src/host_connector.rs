@@ -186,9 +186,9 @@ impl HostConnector {
     /// with a port is reached there, also on private addresses; `localhost` and a loopback address
     /// only if the rule names one of them.
     ///
-    /// A host that is reached through a [proxy of the user](Connector::upstream) is resolved there. So
-    /// a rule must name it and not only match it by a pattern, of which others choose the names; no
-    /// rule may deny an address; and if this machine can resolve it, within a second, one of its
+    /// A host that is reached through a [proxy of the user](Connector::upstream) is resolved there.
+    /// So a rule must name it and not only match it by a pattern, of which others choose the names;
+    /// no rule may deny an address; and if this machine can resolve it, within a second, one of its
     /// addresses must be allowed as above.
     ///
     /// # Errors
@@ -228,7 +228,8 @@ impl HostConnector {
                 return Err(RejectReason::AddressRuleBehindProxy.into());
             }
         }
-        // Many machines behind a proxy resolve no names of the Internet, and some wait long for that.
+        // Many machines behind a proxy resolve no names of the Internet, and some wait long for
+        // that.
         let found = self.find_addresses(host, port, service);
         match timeout(LOOKUP_BEHIND_PROXY, found).await {
             Ok(Ok(found)) if !found.is_empty() => {
@@ -329,9 +330,9 @@ impl HostConnector {
         is_allowed && !is_denied(ip, port, &self.hosts)
     }
 
-    /// Connects to the first address that responds, or opens a tunnel through a proxy of the user, and
-    /// logs the connection. The timeout is divided among the addresses, so that an unresponsive one
-    /// does not use all of it.
+    /// Connects to the first address that responds, or opens a tunnel through a proxy of the user,
+    /// and logs the connection. The timeout is divided among the addresses, so that an unresponsive
+    /// one does not use all of it.
     ///
     /// # Errors
     ///
@@ -351,9 +352,9 @@ impl HostConnector {
         }
     }
 
-    /// Connects like [`connect`](Self::connect), for one HTTP request without TLS. If the destination
-    /// has a [proxy](Destination::proxy), the connection leads to it, and the request must have an
-    /// absolute target.
+    /// Connects like [`connect`](Self::connect), for one HTTP request without TLS. If the
+    /// destination has a [proxy](Destination::proxy), the connection leads to it, and the request
+    /// must have an absolute target.
     ///
     /// # Errors
     ///

@@ -38,10 +38,11 @@
 //! programs that use no proxy ([`Proxy::loopback_service`]): the same rules decide about the
 //! connection, and then any protocol is relayed.
 //!
-//! Where the user has a proxy ([`UpstreamProxies`]), because a company allows no other connection, the
-//! checked connection goes through it: by `CONNECT`, or for HTTP without TLS as a request to a proxy.
-//! Such a proxy resolves the name. So only a rule for this very name counts, not a pattern; a rule that
-//! denies an address denies all names; and what this machine resolves as a private address is refused.
+//! Where the user has a proxy ([`UpstreamProxies`]), because a company allows no other connection,
+//! the checked connection goes through it: by `CONNECT`, or for HTTP without TLS as a request to a
+//! proxy. Such a proxy resolves the name. So only a rule for this very name counts, not a pattern;
+//! a rule that denies an address denies all names; and what this machine resolves as a private
+//! address is refused.
 //!
 //! The proxy cannot control what an allowed host does with the data: the host can forward it, also
 //! to other names that it serves with its own certificate (domain fronting, Encrypted Client

@@ -61,7 +61,8 @@ impl RejectedRequest {
             self.reason,
             RejectReason::InvalidHost | RejectReason::Malformed { .. }
         );
-        // Who granted the host without its port, or by a pattern, needs to know why that was not enough.
+        // Who granted the host without its port, or by a pattern, needs to know why that was not
+        // enough.
         let is_unexpected = matches!(
             self.reason,
             RejectReason::PrivateNetwork { .. } | RejectReason::UnnamedBehindProxy

@@ -107,8 +107,8 @@ impl Request {
         }
     }
 
-    /// Serializes the request for a destination. Everything that delimits it is written from the parsed
-    /// values, not copied.
+    /// Serializes the request for a destination. Everything that delimits it is written from the
+    /// parsed values, not copied.
     pub(crate) fn forwarded(
         &self,
         destination: &Destination,

@@ -21,12 +21,12 @@ const MAX_VALUE_BYTES: usize = 16 * 1024;
 /// The maximum length of user name and password, in bytes.
 const MAX_CREDENTIAL_BYTES: usize = 1024;
 
-/// The proxies that the user names in `HTTPS_PROXY`, `HTTP_PROXY` and `ALL_PROXY`, and the hosts that
-/// are reached without them (`NO_PROXY`). Default: none.
+/// The proxies that the user names in `HTTPS_PROXY`, `HTTP_PROXY` and `ALL_PROXY`, and the hosts
+/// that are reached without them (`NO_PROXY`). Default: none.
 ///
-/// Programs never see them. A host that is granted is reached through one, since a company may leave
-/// no other way out; such a proxy resolves names itself, so more is refused than without it: see
-/// [`HostConnector::authorize`](crate::HostConnector::authorize).
+/// Programs never see them. A host that is granted is reached through one, since a company may
+/// leave no other way out; such a proxy resolves names itself, so more is refused than without it:
+/// see [`HostConnector::authorize`](crate::HostConnector::authorize).
 ///
 /// ```
 /// use skills_egress::UpstreamProxies;
@@ -72,8 +72,9 @@ enum Exception {
 }
 
 impl UpstreamProxies {
-    /// Reads the variables of a user's environment. `value` returns that of a name. A proxy that is not
-    /// supported is left out and reported: one that is not reached by HTTP, such as `socks5://`.
+    /// Reads the variables of a user's environment. `value` returns that of a name. A proxy that is
+    /// not supported is left out and reported: one that is not reached by HTTP, such as
+    /// `socks5://`.
     #[must_use]
     pub fn from_variables(value: impl Fn(&str) -> Option<String>) -> (Self, Vec<InvalidProxy>) {
         let mut invalid = Vec::new();

@@ -13,8 +13,8 @@ use crate::upstream::UpstreamProxy;
 /// The status with which a proxy asks for credentials.
 pub(crate) const PROXY_AUTHENTICATION_REQUIRED: u16 = 407;
 
-/// Connects to a proxy, which the user named: it may be at any address, such as a program of a company
-/// on this machine.
+/// Connects to a proxy, which the user named: it may be at any address, such as a program of a
+/// company on this machine.
 pub(crate) async fn connect(proxy: &UpstreamProxy) -> Result<TcpStream, CloseReason> {
     let Authority { host, port } = proxy.authority();
     connect_to_name(host.as_str(), *port)
@@ -22,8 +22,8 @@ pub(crate) async fn connect(proxy: &UpstreamProxy) -> Result<TcpStream, CloseRea
         .map_err(|_| RejectReason::ProxyUnreachable.into())
 }
 
-/// Opens a tunnel to a port of a host, of at most `max_head_bytes` bytes of response. The caller limits
-/// the time.
+/// Opens a tunnel to a port of a host, of at most `max_head_bytes` bytes of response. The caller
+/// limits the time.
 pub(crate) async fn open(
     proxy: &UpstreamProxy,
     host: &Host,

@@ -162,8 +162,8 @@ impl Authorized {
         }
     }
 
-    /// Returns true if the backend reports what changes in the workspace: a directory of the caller can
-    /// be large, and the backend examines all of it anyway.
+    /// Returns true if the backend reports what changes in the workspace: a directory of the caller
+    /// can be large, and the backend examines all of it anyway.
     fn has_reported_changes(&self) -> bool {
         let workspace = &self.planned().options().workspace;
         matches!(workspace, Workspace::Directory(_)) && self.checked.sandbox().reports_changes()

@@ -37,8 +37,8 @@ pub struct WasmConfig {}
 pub struct NetworkConfig {
     /// The proxies of the user.
     pub upstream: UpstreamProxies,
-    /// The file with the certificate authorities of the user; `None` for those of the system, and for
-    /// WebAssembly those of browsers.
+    /// The file with the certificate authorities of the user; `None` for those of the system, and
+    /// for WebAssembly those of browsers.
     pub certificates: Option<PathBuf>,
 }
 

@@ -82,7 +82,8 @@ impl CreatedFiles {
 }
 
 impl CreatedFiles {
-    /// Describes the files that a program which failed did not write: it may have wanted directories.
+    /// Describes the files that a program which failed did not write: it may have wanted
+    /// directories.
     pub(crate) fn notes_on_untouched(&self) -> impl Iterator<Item = String> {
         let untouched = self.0.iter().filter(|file| file.is_untouched());
         untouched.map(|file| {

@@ -43,11 +43,12 @@ pub struct ExecutionOptions {
     pub input: Value,
     /// Deadline in milliseconds. 0 and `None` mean the default of 30,000. Limited by the policy.
     pub timeout_ms: Option<u64>,
-    /// How long the program may go on after it was asked to end at its deadline. Programs in containers
-    /// and WebAssembly have no grace. At most [`MAX_GRACE`](Self::MAX_GRACE). Default: zero.
+    /// How long the program may go on after it was asked to end at its deadline. Programs in
+    /// containers and WebAssembly have no grace. At most [`MAX_GRACE`](Self::MAX_GRACE). Default:
+    /// zero.
     pub deadline_grace: Duration,
-    /// Limit of the memory in use, in bytes. Default: 2 GiB, or a quarter of the memory of the machine
-    /// if that is less. Limited by the policy.
+    /// Limit of the memory in use, in bytes. Default: 2 GiB, or a quarter of the memory of the
+    /// machine if that is less. Limited by the policy.
     pub memory_bytes: Option<u64>,
     /// Limit in bytes of the scratch directory, and separately of a [private](Workspace::Private)
     /// or [session](Workspace::Session) workspace. Default: 256 MiB. Limited by the policy.

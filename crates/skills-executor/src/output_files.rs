@@ -4,11 +4,12 @@ use serde::Serialize;
 
 /// Files that a program created or changed in its workspace.
 ///
-/// Limits: 1,000 files, of which changed ones are kept before created ones. In a private workspace and
-/// in that of a session also 20,000 visited entries, 16 levels of directories and 32 MiB of content, and
-/// so in each workspace if the backend does not
-/// [report changes](skills_sandbox::Sandbox::reports_changes). One that does has its own limits: 200,000
-/// entries in new directories, and 64 levels of them. Entries beyond a limit are described in `omitted`.
+/// Limits: 1,000 files, of which changed ones are kept before created ones. In a private workspace
+/// and in that of a session also 20,000 visited entries, 16 levels of directories and 32 MiB of
+/// content, and so in each workspace if the backend does not [report
+/// changes](skills_sandbox::Sandbox::reports_changes). One that does has its own limits: 200,000
+/// entries in new directories, and 64 levels of them. Entries beyond a limit are described in
+/// `omitted`.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 #[non_exhaustive]
 pub struct OutputFiles {

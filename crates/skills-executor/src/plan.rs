@@ -190,8 +190,8 @@ impl Planned {
         with_read_only_paths(&self.services, request)
     }
 
-    /// Returns the request without what only the skill asks for and nothing allows, if no approver can
-    /// answer: many skills declare more than their scripts use.
+    /// Returns the request without what only the skill asks for and nothing allows, if no approver
+    /// can answer: many skills declare more than their scripts use.
     pub(crate) fn without_unanswerable(&self, request: Request) -> Request {
         if self.services.can_ask(&self.options.context) {
             request

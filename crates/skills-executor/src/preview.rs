@@ -32,8 +32,8 @@ pub struct Preview {
     /// `question`, programs and hosts that the rules of the invocation allow and those that
     /// only standing rules request.
     pub question_in_advance: Option<Question>,
-    /// What only the skill asks for and nothing allows, if the run goes on without it where no approver
-    /// can answer. `authorization` is that of the whole request.
+    /// What only the skill asks for and nothing allows, if the run goes on without it where no
+    /// approver can answer. `authorization` is that of the whole request.
     pub omitted: Vec<Permission>,
     /// What standing rules allow, but not to this content, which is not approved.
     pub withheld: Vec<Permission>,

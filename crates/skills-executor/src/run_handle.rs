@@ -111,8 +111,9 @@ impl RunHandle {
         self.events.close(stream);
     }
 
-    /// Asks the program to end by `SIGTERM`, and stops it once `grace` has passed, at once if that is zero. Programs
-    /// in containers and WebAssembly are stopped at once. A second call can shorten the grace.
+    /// Asks the program to end by `SIGTERM`, and stops it once `grace` has passed, at once if that
+    /// is zero. Programs in containers and WebAssembly are stopped at once. A second call can
+    /// shorten the grace.
     pub fn cancel(&self, grace: Duration) {
         self.cancellation.cancel_after(grace);
     }

@@ -237,8 +237,8 @@ impl WorkspaceChanges {
     }
 }
 
-/// Orders files by name, without those beyond the limit. Changed files come before created ones until
-/// then: a program can create any number, and must not hide a change behind them.
+/// Orders files by name, without those beyond the limit. Changed files come before created ones
+/// until then: a program can create any number, and must not hide a change behind them.
 fn omit_beyond_limit(files: &mut Vec<ChangedFile>, omitted: &mut Vec<String>) {
     if files.len() > MAX_FILES {
         files.sort_by(|a, b| (a.is_created, &a.name).cmp(&(b.is_created, &b.name)));

@@ -427,8 +427,8 @@ fn trust_help(reason: UnverifiedReason) -> &'static str {
 /// The maximum number of submodules in a message.
 const MAX_SUBMODULES: usize = 3;
 
-/// Returns what to install instead of submodules, which are not followed: a repository must not decide
-/// which others are fetched.
+/// Returns what to install instead of submodules, which are not followed: a repository must not
+/// decide which others are fetched.
 fn submodules_help(submodules: &[Submodule]) -> String {
     let described = submodules.iter().take(MAX_SUBMODULES).map(|submodule| {
         let Submodule { path, commit, .. } = submodule;
@@ -436,7 +436,8 @@ fn submodules_help(submodules: &[Submodule]) -> String {
             (Some(source), _) => {
                 format!("`{path}` is a submodule, which is not fetched; add `{source}`")
             }
-            // Of others, such as one relative to this repository, only a person knows what is meant.
+            // Of others, such as one relative to this repository, only a person knows what is
+            // meant.
             (None, Some(url)) => {
                 format!("`{path}` is a submodule, commit {commit} of `{url}`, which is not fetched")
             }

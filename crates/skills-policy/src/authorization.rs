@@ -6,9 +6,10 @@ use crate::{Decision, Grants, PermissionDecision};
 
 /// The result for a whole request. One denied permission denies the request.
 ///
-/// There is no partial grant of what a caller asks for: a program that gets less fails half-way, and
-/// what it did until then is harder to explain than a denial. What a skill declares is often more than
-/// its scripts use, so a caller can [omit](crate::Request::omit_ungranted) what nothing allows of it.
+/// There is no partial grant of what a caller asks for: a program that gets less fails half-way,
+/// and what it did until then is harder to explain than a denial. What a skill declares is often
+/// more than its scripts use, so a caller can [omit](crate::Request::omit_ungranted) what nothing
+/// allows of it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[must_use]
 #[expect(

@@ -30,8 +30,8 @@ impl RuleEvaluation {
             .count()
     }
 
-    /// Returns the limits of a run that gets all permissions that are not denied. A file has none but the
-    /// ceiling if one of them is to write what the host did not create for the run.
+    /// Returns the limits of a run that gets all permissions that are not denied. A file has none
+    /// but the ceiling if one of them is to write what the host did not create for the run.
     pub(crate) fn limits(&self, request: &Request, ceiling: &ResourceLimits) -> ResourceLimits {
         let private = request.private_directory.as_ref();
         let is_named = |path: &Path| !private.is_some_and(|private| path.starts_with(private));

@@ -82,8 +82,8 @@ struct ScopedFields {
     deny: Vec<Spanned<String>>,
 }
 
-/// The `[limits]` table: the ceiling for any run, and in a file of the user also the limits of runs that
-/// set none. Each key is in the unit of its name.
+/// The `[limits]` table: the ceiling for any run, and in a file of the user also the limits of runs
+/// that set none. Each key is in the unit of its name.
 #[derive(Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case", default)]
 struct LimitFields {

@@ -4,8 +4,9 @@ use std::time::Duration;
 
 /// Resource limits of a run: time, memory, output, files and processes.
 ///
-/// The policy of a user sets those of runs that set none, a request sets them, the ceiling of the policy
-/// lowers them, and the smaller value of each limit applies. Which of them a backend enforces, and how, is in its enforcement report.
+/// The policy of a user sets those of runs that set none, a request sets them, the ceiling of the
+/// policy lowers them, and the smaller value of each limit applies. Which of them a backend
+/// enforces, and how, is in its enforcement report.
 ///
 /// ```
 /// use skills_policy::ResourceLimits;
@@ -21,16 +22,17 @@ use std::time::Duration;
 pub struct ResourceLimits {
     /// Wall-clock time, after which all processes of the run are killed. Default 30 seconds.
     pub wall_time: Duration,
-    /// Memory in use in bytes, for all processes together where the backend can count that. Default 2
-    /// GiB; a host application lowers it on a small machine.
+    /// Memory in use in bytes, for all processes together where the backend can count that. Default
+    /// 2 GiB; a host application lowers it on a small machine.
     pub memory_bytes: u64,
     /// Bytes captured of each of stdout and stderr: three quarters from the beginning and one
     /// quarter from the end. The bytes between are counted and discarded. Default 1 MiB.
     pub captured_bytes: usize,
     /// Bytes of stdout or of stderr after which the program is killed. Default 64 MiB.
     pub output_limit_bytes: u64,
-    /// Maximum size of a written file, in bytes. Default 64 MiB. Grants to write a file or directory
-    /// that the host did not create for the run have that of the ceiling, which has none by default.
+    /// Maximum size of a written file, in bytes. Default 64 MiB. Grants to write a file or
+    /// directory that the host did not create for the run have that of the ceiling, which has none
+    /// by default.
     pub file_bytes: u64,
     /// Open files per process. Default 1,024, as in most shells.
     pub open_files: u64,

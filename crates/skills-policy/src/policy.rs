@@ -77,8 +77,8 @@ impl Default for Policy {
 }
 
 impl Policy {
-    /// Combines policy files. All rules apply, and every file can lower a limit. One of the user also
-    /// raises the limits of runs that set none; no other file raises any.
+    /// Combines policy files. All rules apply, and every file can lower a limit. One of the user
+    /// also raises the limits of runs that set none; no other file raises any.
     ///
     /// The approval mode and the policy for new content are those of the user, else of the
     /// administrator. The administrator and projects can only make them stricter. `allow` rules of
@@ -207,8 +207,8 @@ impl Policy {
         self.new_content
     }
 
-    /// Returns the limits of a run that sets none: the larger of `defaults` and of what files of the
-    /// user set. The ceiling still lowers them.
+    /// Returns the limits of a run that sets none: the larger of `defaults` and of what files of
+    /// the user set. The ceiling still lowers them.
     #[must_use]
     pub fn limits_of_runs(&self, defaults: &ResourceLimits) -> ResourceLimits {
         defaults.max(&self.user_limits)

@@ -140,10 +140,10 @@ impl Request {
         self
     }
 
-    /// Lets the run go on without the `allowed-tools` that no rule and no approval allows, as if the
-    /// skill did not list them: they are [omitted](crate::Decision::Omit) and not asked for. What the
-    /// caller, hooks and requirements ask for still denies the request. By default everything that is
-    /// requested has to be allowed.
+    /// Lets the run go on without the `allowed-tools` that no rule and no approval allows, as if
+    /// the skill did not list them: they are [omitted](crate::Decision::Omit) and not asked for.
+    /// What the caller, hooks and requirements ask for still denies the request. By default
+    /// everything that is requested has to be allowed.
     ///
     /// ```
     /// use skills_policy::{Authorization, Decision, Policy, Request, SpawnGrant};

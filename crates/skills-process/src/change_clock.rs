@@ -15,16 +15,16 @@ use rustix::time::{
 
 use crate::entry_state::EntryState;
 
-/// The longest wait for the next tick, in milliseconds: a kernel has 100 to 1,000 ticks in a second, and
-/// its clock can be two ticks late.
+/// The longest wait for the next tick, in milliseconds: a kernel has 100 to 1,000 ticks in a
+/// second, and its clock can be two ticks late.
 #[cfg(target_os = "linux")]
 const MAX_WAIT: u32 = 40;
 /// When the timer would fire, in seconds since 1970: never.
 #[cfg(target_os = "linux")]
 const NEVER: i64 = 1 << 33;
 
-/// Tells whether a file was changed since a time before a run, by its change time alone. This saves the
-/// examination of each file before the run.
+/// Tells whether a file was changed since a time before a run, by its change time alone. This saves
+/// the examination of each file before the run.
 #[derive(Clone)]
 pub(crate) struct ChangeClock {
     /// The change time of a later change is not before this time, in seconds and nanoseconds.
@@ -78,8 +78,8 @@ impl ChangeClock {
         None
     }
 
-    /// Waits until the clock of file systems is later than now, so that what changed until now has an
-    /// earlier change time than what changes afterwards.
+    /// Waits until the clock of file systems is later than now, so that what changed until now has
+    /// an earlier change time than what changes afterwards.
     ///
     /// Most changes get the time of the last tick, but newer kernels give some the exact time.
     #[cfg(target_os = "linux")]

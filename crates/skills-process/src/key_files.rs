@@ -93,8 +93,8 @@ impl KeyFiles {
         Self::find_among(grants, &ProtectedEntries::default())
     }
 
-    /// As [`find`](Self::find), without listing the directories again that a search for protected paths
-    /// listed immediately before.
+    /// As [`find`](Self::find), without listing the directories again that a search for protected
+    /// paths listed immediately before.
     ///
     /// # Errors
     /// As [`find`](Self::find).
@@ -331,8 +331,8 @@ impl<'a> Search<'a> {
         Ok(())
     }
 
-    /// Visits an entry of a directory by its name, type and inode number. Adds a directory that is to be
-    /// visited to `inner`.
+    /// Visits an entry of a directory by its name, type and inode number. Adds a directory that is
+    /// to be visited to `inner`.
     fn visit_entry<P: Pass>(
         &mut self,
         directory: &Directory,
@@ -434,8 +434,8 @@ impl<'a> Search<'a> {
         Ok(())
     }
 
-    /// Adds the granted directory of a path that cannot be examined: it can be listed but not searched,
-    /// which a program of its user can change.
+    /// Adds the granted directory of a path that cannot be examined: it can be listed but not
+    /// searched, which a program of its user can change.
     fn insert_directory_of(&mut self, path: &Path, location: &Path) -> Result<(), KeySearchLimit> {
         match path.parent().zip(location.parent()) {
             Some((path, location)) if self.grants.innermost_grant(path).is_some() => {

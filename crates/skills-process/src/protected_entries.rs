@@ -27,8 +27,8 @@ const MAX_PATHS: usize = 1_000;
 const MAX_DEPTH: usize = 64;
 /// Maximum changes that are reported one by one.
 const MAX_REPORTED: usize = 20;
-/// Maximum entries of directories that are not searched for protected paths, such as the objects of a
-/// repository, and maximum new entries after a run.
+/// Maximum entries of directories that are not searched for protected paths, such as the objects of
+/// a repository, and maximum new entries after a run.
 const MAX_OTHER_ENTRIES: usize = 200_000;
 
 /// The protected paths in the writable directories of a run, and the entries below them.
@@ -122,8 +122,9 @@ impl ProtectedEntries {
         Self::find_at(grants, unix_seconds())
     }
 
-    /// As [`find`](Self::find), and lists all other entries too, such as the objects of repositories, so
-    /// that [`changes`](Self::changes) reports each change. Of them there can be 200,000 more.
+    /// As [`find`](Self::find), and lists all other entries too, such as the objects of
+    /// repositories, so that [`changes`](Self::changes) reports each change. Of them there can be
+    /// 200,000 more.
     ///
     /// # Errors
     /// As [`find`](Self::find).
@@ -155,8 +156,8 @@ impl ProtectedEntries {
         Ok(search.into_found())
     }
 
-    /// Returns the names in a directory with their types and inode numbers, if it was listed. Those that
-    /// could not be examined are missing.
+    /// Returns the names in a directory with their types and inode numbers, if it was listed. Those
+    /// that could not be examined are missing.
     pub(crate) fn listing(
         &self,
         directory: &Path,

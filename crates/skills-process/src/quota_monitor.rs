@@ -36,7 +36,8 @@ impl QuotaMonitor {
     }
 
     /// Also watches the disks of granted files and directories that are writable and have no quota:
-    /// 1 GiB and 65,536 files, or an eighth of what is left before the run if that is less, have to be left.
+    /// 1 GiB and 65,536 files, or an eighth of what is left before the run if that is less, have to
+    /// be left.
     ///
     /// # Errors
     /// Fails if such a path cannot be opened.

@@ -10,9 +10,10 @@
 //! ```
 //!
 //! Cancelled programs, and those at their deadline, can have a grace: their group gets a signal
-//! first. All limits but the deadline apply until its end. Only quotas are polled; otherwise the loop
-//! sleeps in the kernel until a pipe is ready, the leader ends or the deadline expires. The group is killed *before* its leader is reaped, so that
-//! its PID cannot be reused, and also after a normal exit, so that no process survives the run.
+//! first. All limits but the deadline apply until its end. Only quotas are polled; otherwise the
+//! loop sleeps in the kernel until a pipe is ready, the leader ends or the deadline expires. The
+//! group is killed *before* its leader is reaped, so that its PID cannot be reused, and also after
+//! a normal exit, so that no process survives the run.
 //!
 //! A [`Leader`] abstracts how the end of a leader is detected: a pidfd on Linux (`PidfdChild`),
 //! `SIGCHLD` everywhere else ([`SpawnedGroup`]).
@@ -73,8 +74,8 @@ pub struct SupervisedOutput {
 pub struct Bounds<'a> {
     /// Deadline and output limits.
     pub limits: &'a ResourceLimits,
-    /// How long the program may go on after `SIGTERM` asked it to end at its deadline. Zero kills it
-    /// at once.
+    /// How long the program may go on after `SIGTERM` asked it to end at its deadline. Zero kills
+    /// it at once.
     pub deadline_grace: Duration,
     /// The directories that are measured during the run, and once afterwards.
     pub quotas: Arc<QuotaMonitor>,
@@ -171,8 +172,8 @@ pub async fn supervise(
     }
     let status = leader.reap().await.unwrap_or(LeaderStatus::Unknown);
     let stop = match signaled.get() {
-        // It ended because it was asked to. What it did in its grace, such as to exit with success or
-        // to exceed another limit, does not change that.
+        // It ended because it was asked to. What it did in its grace, such as to exit with success
+        // or to exceed another limit, does not change that.
         Some(request) => StopReason::Requested(*request),
         None => check_quotas_after_exit(stop, &watch).await,
     };
@@ -183,8 +184,8 @@ pub async fn supervise(
     })
 }
 
-/// Waits until a program has to be killed: at once after its deadline or a cancellation, or after the
-/// grace in which its group was asked to end, by a signal that is recorded in `signaled`.
+/// Waits until a program has to be killed: at once after its deadline or a cancellation, or after
+/// the grace in which its group was asked to end, by a signal that is recorded in `signaled`.
 async fn wait_stopped(
     bounds: &Bounds<'_>,
     group: i32,

@@ -24,8 +24,8 @@ use skills_executor::{
 /// Defaults: no roots, the scan limits of Codex, a policy that allows only reading, no approver and
 /// no approval store, an approval timeout of five minutes, no secrets, no audit log, no usage
 /// ledger, WebAssembly compiled on the first run without a code cache, programs and interpreters in
-/// `/usr/local/bin`, `/usr/bin` and `/bin`, at most 16 concurrent runs, scratch directories in `/tmp`, and the
-/// backends of this build and system.
+/// `/usr/local/bin`, `/usr/bin` and `/bin`, at most 16 concurrent runs, scratch directories in
+/// `/tmp`, and the backends of this build and system.
 ///
 /// [`build`](Self::build) does not access the file system; roots are scanned on first use.
 #[derive(Clone)]
@@ -289,8 +289,9 @@ impl Builder {
     }
 
     /// Sets a file with the certificate authorities of the user in PEM, as an absolute path without
-    /// symlinks. On Linux a program with granted hosts can read it, and finds it by `SSL_CERT_FILE` and
-    /// the like; WebAssembly trusts them. It must have no private key. Default: those of the system.
+    /// symlinks. On Linux a program with granted hosts can read it, and finds it by `SSL_CERT_FILE`
+    /// and the like; WebAssembly trusts them. It must have no private key. Default: those of the
+    /// system.
     pub fn certificate_file(mut self, path: impl Into<PathBuf>) -> Self {
         self.network.certificates = Some(path.into());
         self

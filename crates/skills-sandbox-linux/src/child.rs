@@ -274,9 +274,9 @@ fn create_session(early: &EarlySetup) -> Result<(), StepError> {
 }
 
 /// Makes the kernel kill processes of the run first if memory of the machine runs out. Its children
-/// inherit that, and only privileged processes can take it back. The host process keeps its own value,
-/// although it shares its memory: the kernel knows that it waits for this child (`CLONE_VFORK`).
-/// Errors are ignored, since some hosts have no writable `/proc`.
+/// inherit that, and only privileged processes can take it back. The host process keeps its own
+/// value, although it shares its memory: the kernel knows that it waits for this child
+/// (`CLONE_VFORK`). Errors are ignored, since some hosts have no writable `/proc`.
 fn prefer_as_victim() {
     let step = SetupStep::Session;
     if let Ok(file) = open(

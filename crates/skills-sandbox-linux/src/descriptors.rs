@@ -42,8 +42,8 @@ pub(crate) fn pipe() -> Result<(OwnedFd, OwnedFd), SandboxError> {
     Ok((above_standard(reader)?, above_standard(writer)?))
 }
 
-/// Creates the pair of sockets for descriptors, and returns the child's end and the parent's. They are
-/// streams: the kernel queues any number of bytes, and a read ends at each descriptor.
+/// Creates the pair of sockets for descriptors, and returns the child's end and the parent's. They
+/// are streams: the kernel queues any number of bytes, and a read ends at each descriptor.
 pub(crate) fn socket_pair() -> Result<(OwnedFd, OwnedFd), SandboxError> {
     let flags = SockFlag::SOCK_CLOEXEC | SockFlag::SOCK_NONBLOCK;
     let (child_end, parent_end) =

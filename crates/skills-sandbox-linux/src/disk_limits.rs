@@ -5,8 +5,8 @@ use skills_sandbox::Quota;
 use crate::path_rule::SymlinkPolicy;
 use crate::plan::Plan;
 
-/// Returns true if a granted path is writable and has no quota, so that files there have no limit but
-/// the space that has to be left on the disk.
+/// Returns true if a granted path is writable and has no quota, so that files there have no limit
+/// but the space that has to be left on the disk.
 pub(crate) fn writes_without_quota(plan: &Plan) -> bool {
     plan.paths.iter().any(|rule| {
         let mut quotas = plan.quotas.iter();
@@ -16,8 +16,8 @@ pub(crate) fn writes_without_quota(plan: &Plan) -> bool {
     })
 }
 
-/// Returns the largest size of a file. It is one for all directories, so that one that a user named,
-/// without a quota, determines it.
+/// Returns the largest size of a file. It is one for all directories, so that one that a user
+/// named, without a quota, determines it.
 pub(crate) fn file_bytes(plan: &Plan) -> u64 {
     let limit = plan.limits.file_bytes;
     if writes_without_quota(plan) {

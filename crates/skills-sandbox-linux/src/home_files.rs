@@ -15,10 +15,10 @@ const MAX_FILES: usize = 64;
 /// The most levels of directories that are read.
 const MAX_DEPTH: usize = 8;
 
-/// Lists the files in a home directory that a program has written, without sockets, which are of use
-/// only while it runs. Symlinks are not followed, and directories that are mounted in it are not read: they are granted directories of the host, or
-/// content that a program cannot have written. `links` are the symlinks of the run itself, and their
-/// targets.
+/// Lists the files in a home directory that a program has written, without sockets, which are of
+/// use only while it runs. Symlinks are not followed, and directories that are mounted in it are
+/// not read: they are granted directories of the host, or content that a program cannot have
+/// written. `links` are the symlinks of the run itself, and their targets.
 pub(crate) fn list(
     directory: Option<OwnedFd>,
     path: &Path,

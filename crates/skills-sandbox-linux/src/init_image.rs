@@ -2,10 +2,10 @@
 //!
 //! The kernel gives that process special rules: signals without a handler do not reach it, and
 //! orphans become its children. So the program of a run is its child, and the first process does
-//! nothing but reap children until that one has ended, and pass on `SIGHUP`, `SIGINT` and `SIGTERM`: the
-//! program leads a session of its own, and its processes can lead others, which a signal to the process
-//! group of the run does not reach. One that the program sends itself has no effect, as before the
-//! handler.
+//! nothing but reap children until that one has ended, and pass on `SIGHUP`, `SIGINT` and
+//! `SIGTERM`: the program leads a session of its own, and its processes can lead others, which a
+//! signal to the process group of the run does not reach. One that the program sends itself has no
+//! effect, as before the handler.
 //!
 //! It is a program of its own, and not a function of this library, since a child shares the memory of
 //! the host process until it executes another program. The code is position independent, uses no

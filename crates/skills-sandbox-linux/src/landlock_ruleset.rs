@@ -121,8 +121,8 @@ pub(crate) fn deferred_rules(
     let terminals = list | access_rights(PathAccess::Terminal, abi);
     paths.extend(rootfs.terminals().map(|path| (path, terminals)));
     if local_sockets == LocalSockets::Supervised {
-        // Also in what is mounted there. Programs expect it in `/tmp` itself, and only processes of the
-        // run listen.
+        // Also in what is mounted there. Programs expect it in `/tmp` itself, and only processes of
+        // the run listen.
         let bind = BitFlags::from(AccessFs::MakeSock);
         paths.extend(rootfs.scratch().map(|path| (path, bind)));
     }
@@ -174,8 +174,8 @@ fn access_rights(access: PathAccess, abi: ABI) -> BitFlags<AccessFs> {
         PathAccess::ReadDevice => AccessFs::ReadFile.into(),
         PathAccess::Write => {
             // Executing needs a grant for that program, which a file that the program wrote never
-            // has. Devices give access to hardware and to other interfaces of the kernel. Programs of
-            // the host would connect to a socket of the run in a directory that they use.
+            // has. Devices give access to hardware and to other interfaces of the kernel. Programs
+            // of the host would connect to a socket of the run in a directory that they use.
             let denied = AccessFs::Execute
                 | AccessFs::MakeChar
                 | AccessFs::MakeBlock

@@ -21,8 +21,8 @@
 //!   and a private scratch directory, which contains `HOME` and `TMPDIR`.
 //! - **Network**: no Internet sockets to the host or beyond. With namespaces the processes of a run
 //!   talk over local sockets, to which the host process connects; otherwise there are only connected
-//!   pairs of local streams. Granted hosts are reached through a proxy, which is the only peer in a network namespace of the run; this needs
-//!   namespaces.
+//!   pairs of local streams. Granted hosts are reached through a proxy, which is the only peer in a
+//!   network namespace of the run; this needs namespaces.
 //! - **Processes**: without a grant, no second process. With one, the programs that the grants
 //!   name. A program allowlist is not a security boundary: a program can load any code it can read.
 //!   All processes share the same restrictions.

@@ -21,10 +21,10 @@ pub(crate) enum LocalSockets {
 }
 
 impl LocalSockets {
-    /// Returns whether a run may have local sockets: names belong to its own network, Landlock keeps it
-    /// from binding in directories of the host, its home directory is in its scratch space, and the host
-    /// process can make its connections. It is decided once for each run: the filter, the ruleset and
-    /// the observer must agree.
+    /// Returns whether a run may have local sockets: names belong to its own network, Landlock
+    /// keeps it from binding in directories of the host, its home directory is in its scratch
+    /// space, and the host process can make its connections. It is decided once for each run: the
+    /// filter, the ruleset and the observer must agree.
     pub(crate) fn of_plan(plan: &Plan, landlock: Option<LandlockAbi>) -> Self {
         let is_confined = plan.network.is_separate() && landlock.is_some();
         // The scratch space is found by the home directory, which must be its own one.
@@ -40,7 +40,8 @@ impl LocalSockets {
     }
 }
 
-/// Returns true if the host process can make the connections of its children, found once per process.
+/// Returns true if the host process can make the connections of its children, found once per
+/// process.
 fn can_make_connections() -> bool {
     static CAN_MAKE: OnceLock<bool> = OnceLock::new();
     *CAN_MAKE.get_or_init(|| {

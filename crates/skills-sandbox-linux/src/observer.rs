@@ -5,14 +5,14 @@
 //!         <--an error, or the kernel continues the call---------------------'  records it
 //! ```
 //!
-//! The filter decides which calls need an answer. Most answers are always the same: the error that the
-//! filter alone would have returned, or that the kernel continues the call. The latter is for `execve`,
-//! about which Landlock decides, and for `connect` in a run without local sockets, which leads nowhere
-//! but to the run's own network. Only of shared memory some is allowed and some not, by its length, which
-//! is in a register and stays as it is. So nothing depends on what is read from the program, which may
-//! change it at any time. In a run with local sockets the host process makes [connections](connection) and
-//! [files in memory](memory_file) itself, from one copy of what the program wants. Once the listener is
-//! closed, calls that wait for an answer fail.
+//! The filter decides which calls need an answer. Most answers are always the same: the error that
+//! the filter alone would have returned, or that the kernel continues the call. The latter is for
+//! `execve`, about which Landlock decides, and for `connect` in a run without local sockets, which
+//! leads nowhere but to the run's own network. Only of shared memory some is allowed and some not,
+//! by its length, which is in a register and stays as it is. So nothing depends on what is read
+//! from the program, which may change it at any time. In a run with local sockets the host process
+//! makes [connections](connection) and [files in memory](memory_file) itself, from one copy of what
+//! the program wants. Once the listener is closed, calls that wait for an answer fail.
 
 mod address;
 mod connection;
@@ -127,9 +127,9 @@ enum Answer {
 }
 
 impl Observer {
-    /// Creates the observer of a run, unless its filter has no listener. `home` is the home directory
-    /// in its scratch space, for a run with local sockets. Must be called in a Tokio runtime with I/O
-    /// enabled.
+    /// Creates the observer of a run, unless its filter has no listener. `home` is the home
+    /// directory in its scratch space, for a run with local sockets. Must be called in a Tokio
+    /// runtime with I/O enabled.
     pub(crate) fn start(
         listener: Option<OwnedFd>,
         plan: &Plan,
@@ -242,8 +242,9 @@ impl Observer {
         }
     }
 
-    /// Returns the answer to a call; `None` if the host process makes it itself. The kernel continues
-    /// only those that start a program or a connection, and shared memory that fits into the limit.
+    /// Returns the answer to a call; `None` if the host process makes it itself. The kernel
+    /// continues only those that start a program or a connection, and shared memory that fits into
+    /// the limit.
     async fn decide(&self, call: &NotifiedCall) -> Option<Answer> {
         match call {
             NotifiedCall::Program | NotifiedCall::Connection => Some(Answer::Continue),
@@ -458,8 +459,8 @@ impl GrantedPrograms {
         }
     }
 
-    /// Returns what is refused of starting a program; `None` if it starts, or if its file is not known
-    /// and its name is granted.
+    /// Returns what is refused of starting a program; `None` if it starts, or if its file is not
+    /// known and its name is granted.
     fn refused(&self, program: &ObservedProgram) -> Option<RefusedOperation> {
         let is_executable = |target: &PathBuf| {
             let mut ancestors = target.ancestors();

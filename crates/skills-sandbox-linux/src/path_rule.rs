@@ -65,8 +65,8 @@ impl PathRule {
         self.access.is_exception()
     }
 
-    /// Returns a rule for the controlling terminal of the process that opens it, if the program has one:
-    /// no process of a run belongs to a session of the host.
+    /// Returns a rule for the controlling terminal of the process that opens it, if the program has
+    /// one: no process of a run belongs to a session of the host.
     pub(crate) fn own_terminal(job: &Job) -> Option<Self> {
         let terminal = job.program_streams().terminal.as_ref();
         terminal.map(|_| Self::system("/dev/tty", PathAccess::Terminal))

@@ -1,7 +1,7 @@
 //! The terminal of a program, opened by the host process.
 //!
-//! The program gets the slave side only, and it is a terminal of its own: the kernel lets no process
-//! change the modes, the size or the input of another terminal through it.
+//! The program gets the slave side only, and it is a terminal of its own: the kernel lets no
+//! process change the modes, the size or the input of another terminal through it.
 
 use std::io;
 use std::os::fd::{AsFd, AsRawFd, FromRawFd, OwnedFd};
@@ -57,8 +57,8 @@ impl PrivateTerminal {
         reason = "registering a descriptor with Tokio is unsafe in general"
     )]
     pub(crate) fn into_output_end(self) -> io::Result<OutputEnd> {
-        // SAFETY: an `OwnedFd` is open as long as it lives, always names the same descriptor, and the
-        // `AsyncFd` owns it.
+        // SAFETY: an `OwnedFd` is open as long as it lives, always names the same descriptor, and
+        // the `AsyncFd` owns it.
         let registered =
             unsafe { AsyncFd::<OwnedFd>::register_with_interest(self.master, Interest::READABLE) };
         Ok(OutputEnd::Terminal {

@@ -20,8 +20,8 @@ pub(crate) struct Processors {
 }
 
 impl Processors {
-    /// Returns those of the host process, as far as a thread for each of them fits twice into the limit
-    /// of processes and threads.
+    /// Returns those of the host process, as far as a thread for each of them fits twice into the
+    /// limit of processes and threads.
     pub(crate) fn of_run(limits: &ResourceLimits) -> Self {
         let most = usize::try_from(limits.processes / 2).unwrap_or(usize::MAX);
         let available = available_parallelism().map_or(1, usize::from);
@@ -33,8 +33,8 @@ impl Processors {
     }
 }
 
-/// Returns `count` processors of a set. `None` if it has no more. Runs of one host process start where
-/// the one before ended, and those of several host processes at different ones.
+/// Returns `count` processors of a set. `None` if it has no more. Runs of one host process start
+/// where the one before ended, and those of several host processes at different ones.
 #[expect(unsafe_code, reason = "sets of processors are arrays of bits")]
 fn part_of(own: &cpu_set_t, count: usize) -> Option<cpu_set_t> {
     // SAFETY: numbers below the size of the set are valid.

@@ -1,8 +1,8 @@
 //! Monitors the resident memory of all processes of a run without a cgroup that counts it.
 //!
-//! Resource limits count for each process, and count addresses and not memory in use. The run ends, up
-//! to one polling interval late, if its processes together use more than the limit. Memory that they
-//! share without a file counts with its [length](SharedMappings).
+//! Resource limits count for each process, and count addresses and not memory in use. The run ends,
+//! up to one polling interval late, if its processes together use more than the limit. Memory that
+//! they share without a file counts with its [length](SharedMappings).
 use std::future::Future;
 use std::os::fd::{AsRawFd, OwnedFd};
 use std::pin::pin;
@@ -22,8 +22,8 @@ use crate::spawn::SpawnedChild;
 /// The time between two measurements. Writing 2 GiB of memory takes about a second, so a process
 /// can exceed the limit by about 50 MiB.
 const POLL_INTERVAL: Duration = Duration::from_millis(25);
-/// How many measurements there are between two searches for processes whose parent has exited, which
-/// read all processes of the host, and between two counts of shared mappings.
+/// How many measurements there are between two searches for processes whose parent has exited,
+/// which read all processes of the host, and between two counts of shared mappings.
 const POLLS_PER_SEARCH: u32 = 10;
 /// How long the exact measurement may take, which counts as exceeded then.
 const EXACT_TIMEOUT: Duration = Duration::from_secs(1);
@@ -153,8 +153,9 @@ impl MemoryOfRun {
         if self.upper_bound() <= limit_bytes {
             return false;
         }
-        // On another thread and not for long: a process can keep the kernel from reading its mappings.
-        // Twice, since processes that end while others are read make the parts of those larger.
+        // On another thread and not for long: a process can keep the kernel from reading its
+        // mappings. Twice, since processes that end while others are read make the parts of those
+        // larger.
         let exact = run_blocking(move || match self.exact() {
             bytes if bytes > limit_bytes => self.exact(),
             bytes => bytes,

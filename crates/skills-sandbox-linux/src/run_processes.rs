@@ -14,8 +14,8 @@ use crate::isolation::IsolationLevel;
 
 /// Maximum processes that are found; a run with more of them is limited by other means.
 const MAX_PROCESSES: usize = 8_192;
-/// How often a process that may not be inspected is retried, and the delay between attempts: it can be
-/// about to execute a program or to exit.
+/// How often a process that may not be inspected is retried, and the delay between attempts: it can
+/// be about to execute a program or to exit.
 const MAX_ATTEMPTS: u32 = 20;
 const RETRY_DELAY: Duration = Duration::from_millis(5);
 
@@ -77,8 +77,8 @@ impl RunProcesses {
             .collect()
     }
 
-    /// Returns the leader, those of `orphans` that still are of the run, and their descendants. Another
-    /// process whose parent exited belongs to another parent and is not found.
+    /// Returns the leader, those of `orphans` that still are of the run, and their descendants.
+    /// Another process whose parent exited belongs to another parent and is not found.
     pub(crate) fn with_orphans(&self, orphans: &[i32]) -> Vec<RunProcess> {
         let mut processes = vec![self.leader];
         let mut known: HashSet<i32> = [self.leader].into();
@@ -105,22 +105,23 @@ impl RunProcesses {
 }
 
 impl RunProcess {
-    /// Returns the memory of the process, with pages that it shares with others. `None` if it has none.
+    /// Returns the memory of the process, with pages that it shares with others. `None` if it has
+    /// none.
     pub(crate) fn memory(self) -> Option<MemoryOfProcess> {
         let status = self.read("status", |text| text.contains("RssAnon:"));
         parse_status(&status.ok()?)
     }
 
-    /// Returns the memory of the process, with its part of what it shares with other processes. `None`
-    /// if others may not inspect it. Blocks while the process changes its mappings.
+    /// Returns the memory of the process, with its part of what it shares with other processes.
+    /// `None` if others may not inspect it. Blocks while the process changes its mappings.
     pub(crate) fn proportional_memory(self) -> Option<MemoryOfProcess> {
         let rollup = self.read("smaps_rollup", |text| !text.is_empty()).ok()?;
         let status = self.read("status", |text| text.contains("RssAnon:")).ok()?;
         parse_rollup(&rollup, &status)
     }
 
-    /// Returns the mappings of the process, nothing if it is ending. `None` if others may not inspect
-    /// it. Blocks while the process changes its mappings.
+    /// Returns the mappings of the process, nothing if it is ending. `None` if others may not
+    /// inspect it. Blocks while the process changes its mappings.
     pub(crate) fn maps(self) -> Option<String> {
         if self.is_init {
             return Some(String::new());
@@ -136,8 +137,8 @@ impl RunProcess {
         None
     }
 
-    /// Reads a file about the process: of a further thread if that of the first one is not complete,
-    /// since a process goes on after its first thread has ended.
+    /// Reads a file about the process: of a further thread if that of the first one is not
+    /// complete, since a process goes on after its first thread has ended.
     fn read(self, name: &str, is_complete: impl Fn(&str) -> bool) -> io::Result<String> {
         let number = self.number;
         let first = fs::read(format!("/proc/{number}/{name}")).map(lossy);

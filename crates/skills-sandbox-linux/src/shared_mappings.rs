@@ -1,13 +1,13 @@
 //! Bounds the memory that processes of a run share without a file, where no cgroup counts it.
 //!
-//! Such memory is in use as long as any process has a part of its mapping, and also where no process
-//! has its pages: after an unmap of the rest, `MADV_DONTNEED`, or the end of the process that wrote
-//! them. The kernel has no figure for it that is of one run. But its size is given when it is created,
-//! as an argument in a register, and never grows. So the host process is notified of each creation, and
-//! the memory counts with its full length.
+//! Such memory is in use as long as any process has a part of its mapping, and also where no
+//! process has its pages: after an unmap of the rest, `MADV_DONTNEED`, or the end of the process
+//! that wrote them. The kernel has no figure for it that is of one run. But its size is given when
+//! it is created, as an argument in a register, and never grows. So the host process is notified of
+//! each creation, and the memory counts with its full length.
 //!
-//! Nothing tells which of them are still in use, only how many. So the longest count, as many as there
-//! are.
+//! Nothing tells which of them are still in use, only how many. So the longest count, as many as
+//! there are.
 
 use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -18,8 +18,8 @@ use tokio::time::timeout;
 
 use crate::run_processes::RunProcesses;
 
-/// Maximum mappings of a run that exist at the same time. With huge pages for shared memory, which is
-/// not the default of any kernel, each takes 2 MiB at least.
+/// Maximum mappings of a run that exist at the same time. With huge pages for shared memory, which
+/// is not the default of any kernel, each takes 2 MiB at least.
 const MAX_MAPPINGS: usize = 1_024;
 /// What a mapping takes at least: the largest page of all systems.
 const MIN_BYTES: u64 = 64 << 10;
@@ -82,8 +82,8 @@ impl SharedMappings {
     /// Counts the existing mappings. Returns false if that is not known, as of processes that keep
     /// others from inspecting them. Blocks.
     ///
-    /// A program can move a mapping while it is counted. So a count is not final: it is repeated while
-    /// it matters.
+    /// A program can move a mapping while it is counted. So a count is not final: it is repeated
+    /// while it matters.
     pub(crate) fn count(&self) -> bool {
         let before = self.created().count;
         let mut inodes = BTreeSet::new();
@@ -121,7 +121,8 @@ impl Created {
         existing.fold(0, |sum, length| sum.saturating_add(*length))
     }
 
-    /// Sets how many existed when `before` had been created. Those that were created since exist too.
+    /// Sets how many existed when `before` had been created. Those that were created since exist
+    /// too.
     fn set_existing(&mut self, existing: usize, before: u64) {
         let since = usize::try_from(self.count - before).unwrap_or(usize::MAX);
         self.existing = existing.saturating_add(since);

@@ -24,8 +24,8 @@ pub(crate) const DYNAMIC_LOADERS: [&str; 4] = [
     "/lib/ld-musl-x86_64.so.1",
     "/lib/ld-musl-aarch64.so.1",
 ];
-/// Settings that programs of the system read: fonts, types of files, names of ports, the time zone. `/etc` as a
-/// whole contains keys and passwords.
+/// Settings that programs of the system read: fonts, types of files, names of ports, the time zone.
+/// `/etc` as a whole contains keys and passwords.
 pub(crate) const SYSTEM_SETTINGS: [&str; 24] = [
     "/etc/chromium.d",
     "/etc/fonts",

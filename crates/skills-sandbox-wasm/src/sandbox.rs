@@ -114,8 +114,8 @@ impl WasmSandbox {
         self
     }
 
-    /// Trusts the certificates of a file in PEM instead of the public authorities. It is read when a run
-    /// first has granted hosts, which fails if it has no certificate.
+    /// Trusts the certificates of a file in PEM instead of the public authorities. It is read when
+    /// a run first has granted hosts, which fails if it has no certificate.
     #[cfg(feature = "http")]
     #[must_use]
     pub fn certificate_file(mut self, path: impl Into<std::path::PathBuf>) -> Self {

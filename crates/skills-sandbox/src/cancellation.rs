@@ -105,7 +105,8 @@ impl CancellationToken {
         self.lock_state().is_cancelled
     }
 
-    /// Returns the signal that asks programs to end: that of the first call that cancelled the token.
+    /// Returns the signal that asks programs to end: that of the first call that cancelled the
+    /// token.
     #[must_use]
     pub fn signal(&self) -> StopSignal {
         self.lock_state().signal

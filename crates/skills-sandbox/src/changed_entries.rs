@@ -4,21 +4,22 @@ use std::path::PathBuf;
 
 /// What changed in the writable directories of a run, by its program or by another process.
 ///
-/// Symlinks are not followed. Entries that changed and were restored count as changed, as far as the
-/// file system shows it.
+/// Symlinks are not followed. Entries that changed and were restored count as changed, as far as
+/// the file system shows it.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct ChangedEntries {
     /// The regular files that were created or changed, ordered by path.
     pub files: Vec<ChangedFile>,
-    /// New entries that are neither regular files nor directories, and what each is, ordered by path.
+    /// New entries that are neither regular files nor directories, and what each is, ordered by
+    /// path.
     pub special: Vec<(PathBuf, &'static str)>,
     /// Directories and files that could not be examined, each with the reason, ordered by path.
     pub unexamined: Vec<(PathBuf, String)>,
     /// Why further changes may be missing, one phrase each, such as a limit that was reached.
     pub limits: Vec<&'static str>,
-    /// Whether entries were removed, directories created, or other entries than regular files created
-    /// or changed. Also true if this is unknown.
+    /// Whether entries were removed, directories created, or other entries than regular files
+    /// created or changed. Also true if this is unknown.
     pub has_other_changes: bool,
 }
 

@@ -37,7 +37,8 @@ impl SandboxError {
         .into()
     }
 
-    /// Creates the error for a script without an interpreter on this host; `hint` says what to install.
+    /// Creates the error for a script without an interpreter on this host; `hint` says what to
+    /// install.
     #[must_use]
     pub fn missing_interpreter(reason: impl Into<Cow<'static, str>>, hint: &'static str) -> Self {
         Self::unavailable(INTERPRETER, reason, hint)

@@ -191,8 +191,8 @@ impl Job {
         self
     }
 
-    /// Sets how long the program may go on after `SIGTERM` asked it to end at its deadline; by default
-    /// it is stopped at once. Programs in containers and WebAssembly have no grace.
+    /// Sets how long the program may go on after `SIGTERM` asked it to end at its deadline; by
+    /// default it is stopped at once. Programs in containers and WebAssembly have no grace.
     pub fn deadline_grace(mut self, grace: Duration) -> Self {
         self.deadline_grace = grace;
         self

@@ -8,8 +8,8 @@ use crate::{Job, Locale};
 
 /// The variables by which programs find a file with certificate authorities.
 ///
-/// All but `NODE_EXTRA_CA_CERTS` name it instead of the authorities of the system, as the user's own
-/// programs have it.
+/// All but `NODE_EXTRA_CA_CERTS` name it instead of the authorities of the system, as the user's
+/// own programs have it.
 const CERTIFICATE_VARIABLES: [&str; 14] = [
     "AWS_CA_BUNDLE",
     "CARGO_HTTP_CAINFO",
@@ -28,8 +28,8 @@ const CERTIFICATE_VARIABLES: [&str; 14] = [
 ];
 
 impl Job {
-    /// Sets the language and the time zone of the user. Containers get the time zone alone, since an image
-    /// has languages of its own; WebAssembly gets none.
+    /// Sets the language and the time zone of the user. Containers get the time zone alone, since
+    /// an image has languages of its own; WebAssembly gets none.
     pub fn locale(mut self, locale: Locale) -> Self {
         self.locale = locale;
         self
@@ -41,9 +41,9 @@ impl Job {
         &self.locale
     }
 
-    /// Sets a file with the certificate authorities of the user, as an absolute path without symlinks. A
-    /// program with granted hosts may read it, like those of the system, and finds it by `SSL_CERT_FILE`
-    /// and the like. Only the Linux backend does this.
+    /// Sets a file with the certificate authorities of the user, as an absolute path without
+    /// symlinks. A program with granted hosts may read it, like those of the system, and finds it
+    /// by `SSL_CERT_FILE` and the like. Only the Linux backend does this.
     pub fn certificate_file(mut self, path: impl Into<PathBuf>) -> Self {
         self.certificates = Some(path.into());
         self
@@ -69,8 +69,8 @@ impl Job {
         variables.collect()
     }
 
-    /// Returns the variables of the language, with `default` as `LANG` if the user sets none. Other variables
-    /// that the job sets itself are not among them.
+    /// Returns the variables of the language, with `default` as `LANG` if the user sets none. Other
+    /// variables that the job sets itself are not among them.
     #[must_use]
     pub fn languages(&self, default: &str) -> Vec<(String, String)> {
         let is_own = |name: &str| self.filtered_envs().any(|(own, _)| own == name);

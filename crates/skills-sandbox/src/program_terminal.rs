@@ -12,9 +12,9 @@ const VARIABLES: [&str; 3] = ["TERM", "COLORTERM", "NO_COLOR"];
 /// Maximum length of a value, in bytes.
 const MAX_VALUE_BYTES: usize = 64;
 
-/// A terminal that a backend opens for one program, which gets the slave side as its standard output,
-/// standard error and controlling terminal. What the program does with it, such as changing its modes,
-/// does not reach the terminal of the caller. Its output is
+/// A terminal that a backend opens for one program, which gets the slave side as its standard
+/// output, standard error and controlling terminal. What the program does with it, such as changing
+/// its modes, does not reach the terminal of the caller. Its output is
 /// [`OutputStream::Stdout`](crate::OutputStream::Stdout), in the order in which it was written.
 ///
 /// A backend without terminals ignores it: the program then has pipes, and the function for an open
@@ -89,8 +89,9 @@ impl ProgramTerminal {
         self
     }
 
-    /// Sets what is called with the slave side when the terminal is opened, before the program starts, such
-    /// as to set its modes. It may be called again if the start is repeated. Default: nothing.
+    /// Sets what is called with the slave side when the terminal is opened, before the program
+    /// starts, such as to set its modes. It may be called again if the start is repeated. Default:
+    /// nothing.
     #[cfg(unix)]
     #[must_use]
     pub fn on_open(mut self, call: impl Fn(BorrowedFd<'_>) + Send + Sync + 'static) -> Self {
@@ -98,8 +99,8 @@ impl ProgramTerminal {
         self
     }
 
-    /// Passes on `TERM`, `COLORTERM` and `NO_COLOR` of the terminal of the caller. `value` returns that of
-    /// a name. Values other than plain words are left out. Default: `TERM=dumb`.
+    /// Passes on `TERM`, `COLORTERM` and `NO_COLOR` of the terminal of the caller. `value` returns
+    /// that of a name. Values other than plain words are left out. Default: `TERM=dumb`.
     #[must_use]
     pub fn variables(mut self, value: impl Fn(&str) -> Option<String>) -> Self {
         let given = VARIABLES

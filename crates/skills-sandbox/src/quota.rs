@@ -59,7 +59,8 @@ impl Quota {
     }
 }
 
-/// A directory exceeds its quota, or its disk is almost full: the limit, and which part is exceeded.
+/// A directory exceeds its quota, or its disk is almost full: the limit, and which part is
+/// exceeded.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize)]
 pub struct QuotaExceeded {
     /// The quota, or the space that has to be left, in bytes.
@@ -81,8 +82,8 @@ pub enum QuotaPart {
     Depth,
     /// A directory cannot be listed, or an open file cannot be examined, so it may hold anything.
     Unreadable,
-    /// Not of a quota: the disk of a writable directory that a user named has less space left than the
-    /// limit.
+    /// Not of a quota: the disk of a writable directory that a user named has less space left than
+    /// the limit.
     DiskSpace,
     /// Not of a quota: such a disk has room for too few further files.
     DiskEntries,

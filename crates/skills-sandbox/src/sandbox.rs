@@ -89,8 +89,8 @@ pub trait Sandbox: Send + Sync {
     }
 
     /// Returns true if the output of each run has its
-    /// [changed entries](RunOutput::changed_entries), so that a caller need not compare the writable
-    /// directories itself. The default is false.
+    /// [changed entries](RunOutput::changed_entries), so that a caller need not compare the
+    /// writable directories itself. The default is false.
     fn reports_changes(&self) -> bool {
         false
     }

@@ -7,8 +7,8 @@
 //! The filter is a denylist. Interpreters use too many system calls, and different ones in each
 //! version, for a list of allowed ones. It denies other processes, namespaces, mounts, the
 //! administration of the kernel, resources that no limit counts, files that run with the rights of
-//! their owner, and sockets other than TCP and, where the host process makes their connections, local
-//! ones.
+//! their owner, and sockets other than TCP and, where the host process makes their connections,
+//! local ones.
 //!
 //! This crate must not know who installs the filter, or what a skill is. It is empty on systems other
 //! than Linux.
@@ -127,8 +127,8 @@ pub enum SocketPolicy {
     Proxy,
 }
 
-/// The local sockets (`AF_UNIX`) that a program may create. Never datagrams: both a socket and one end
-/// of a pair can send a datagram to any path, which no filter can read.
+/// The local sockets (`AF_UNIX`) that a program may create. Never datagrams: both a socket and one
+/// end of a pair can send a datagram to any path, which no filter can read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum LocalSocketPolicy {
     /// Connected pairs of streams.
@@ -146,8 +146,8 @@ pub enum LocalSocketPolicy {
 pub enum SharedMemoryPolicy {
     /// Allowed: a cgroup counts it.
     Allow,
-    /// The host process decides about each mapping if it is notified, otherwise they are denied: such
-    /// memory stays in use after a process unmaps most of it, and measuring does not find it.
+    /// The host process decides about each mapping if it is notified, otherwise they are denied:
+    /// such memory stays in use after a process unmaps most of it, and measuring does not find it.
     Decide,
 }
 
@@ -156,8 +156,8 @@ pub enum SharedMemoryPolicy {
 pub enum AllocationPolicy {
     /// In any way.
     Any,
-    /// By writing only, in runs whose use of a disk is measured: a gigabyte that is allocated in one call
-    /// exceeds the limit before that.
+    /// By writing only, in runs whose use of a disk is measured: a gigabyte that is allocated in
+    /// one call exceeds the limit before that.
     WriteOnly,
 }
 
@@ -378,8 +378,8 @@ fn add_process_rules(table: &mut Table, denied: Action) {
     for call in [libc::SYS_prlimit64, libc::SYS_sched_setaffinity] {
         add(table, call, denied, &[condition(0, ArgCmp::NotEq(0))]);
     }
-    // A process may lower its own priority (`PRIO_PROCESS` of process 0); the kernel lets no process
-    // without capabilities raise it.
+    // A process may lower its own priority (`PRIO_PROCESS` of process 0); the kernel lets no
+    // process without capabilities raise it.
     for arg_index in [0, 1] {
         let condition = condition(arg_index, ArgCmp::NotEq(0));
         add(table, libc::SYS_setpriority, denied, &[condition]);

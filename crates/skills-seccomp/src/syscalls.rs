@@ -67,8 +67,9 @@ pub(super) const SYS_REMOVEXATTRAT: c_long = 466;
 pub(super) const SYS_FILE_SETATTR: c_long = 469;
 
 /// Commands to a terminal that insert characters into the input of its other users, change its line
-/// discipline or take the messages of the console, and commands that change the flags, project, version, verity or encryption of a file. The kernel accepts the
-/// latter on descriptors that are only readable.
+/// discipline or take the messages of the console, and commands that change the flags, project,
+/// version, verity or encryption of a file. The kernel accepts the latter on descriptors that are
+/// only readable.
 pub(super) const DENIED_COMMANDS: [u32; 10] = [
     0x5412,      // TIOCSTI
     0x541c,      // TIOCLINUX

@@ -200,9 +200,9 @@ pub fn check_directory(path: &Path) -> Result<(), TrustError> {
     }
 }
 
-/// Checks that this user can create temporary directories in a directory, and that no other user can
-/// exchange them, or the directory itself. Unlike for [`check_directory`], it may be writable by
-/// others if it has the sticky bit, as `/tmp` has.
+/// Checks that this user can create temporary directories in a directory, and that no other user
+/// can exchange them, or the directory itself. Unlike for [`check_directory`], it may be writable
+/// by others if it has the sticky bit, as `/tmp` has.
 ///
 /// # Errors
 /// Fails if it does not exist, is not a directory, is not writable, or is not trusted.

@@ -35,8 +35,9 @@ pub fn task() -> Option<String> {
     std::env::var(TASK).ok()
 }
 
-/// Runs this test again where `mount`, a command of `sh` with the directory as `$0`, mounted a file system,
-/// with its directory as the task. Returns the directory in that process, and `None` in this one.
+/// Runs this test again where `mount`, a command of `sh` with the directory as `$0`, mounted a file
+/// system, with its directory as the task. Returns the directory in that process, and `None` in
+/// this one.
 ///
 /// # Panics
 ///

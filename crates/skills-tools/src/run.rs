@@ -50,7 +50,8 @@ pub(crate) use session_dirs::SessionDirectories;
 const MAX_OUTPUT_BYTES: usize = 256 * 1024;
 /// Maximum size of standard input, in bytes.
 pub(crate) const MAX_STDIN_BYTES: usize = 1 << 20;
-/// Maximum timeout in seconds, unless the operator's is longer. A ceiling of the policy may be lower.
+/// Maximum timeout in seconds, unless the operator's is longer. A ceiling of the policy may be
+/// lower.
 pub(crate) const MAX_CHOSEN_SECONDS: u64 = ResourceLimits::MAX_CHOSEN_TIME.as_secs();
 /// Maximum number of hosts that a call can request.
 const MAX_HOSTS: usize = 16;

@@ -37,8 +37,8 @@ pub struct ToolOutput {
     pub files: Vec<String>,
     /// What the host application should know about the run, such as a missing variable.
     pub notes: Vec<String>,
-    /// How the program of the call ended; `None` if it started none, or if its end is not recorded. For
-    /// the host application: it can contain paths of the host.
+    /// How the program of the call ended; `None` if it started none, or if its end is not recorded.
+    /// For the host application: it can contain paths of the host.
     pub exit_status: Option<ExecutionStatus>,
     /// Whether the call started a program.
     pub started_program: bool,

@@ -103,8 +103,8 @@ impl BuiltinTool {
         }
     }
 
-    /// Returns the definition, with the names of the available skills where the tool takes one, and the
-    /// longest timeout where it takes that.
+    /// Returns the definition, with the names of the available skills where the tool takes one, and
+    /// the longest timeout where it takes that.
     pub(crate) fn definition_with_names(
         &self,
         runtime: &SkillRuntime,

@@ -76,8 +76,9 @@ const CRATES: &[(&str, usize, &[&str])] = &[
     ("skills-build", 2_280, &["skills-store"]),
     // Questions as values, what a further attempt of a run takes over, and what a run goes without.
     // Limits that the user raises.
-    ("skills-policy", 8_830, &["skills-clients"]),
-    // Events of runs, the grace of a cancellation and of a deadline, the language and time zone of the user.
+    ("skills-policy", 8_850, &["skills-clients"]),
+    // Events of runs, the grace of a cancellation and of a deadline, the language and time zone of
+    // the user.
     ("skills-sandbox", 3_400, &["skills-policy"]),
     (
         "skills-sandbox-conformance",
@@ -95,8 +96,8 @@ const CRATES: &[(&str, usize, &[&str])] = &[
             "skills-store",
         ],
     ),
-    // The grace of a cancellation. What has to be left of disks. Versions that version managers installed.
-    // Changed files are found without examining each before a run.
+    // The grace of a cancellation. What has to be left of disks. Versions that version managers
+    // installed. Changed files are found without examining each before a run.
     (
         "skills-process",
         7_050,
@@ -118,12 +119,13 @@ const CRATES: &[(&str, usize, &[&str])] = &[
             "skills-threads",
         ],
     ),
-    // The first process passes a signal on. Settings that are denied without namespaces. Connections to
-    // local sockets, which the host process makes, with their resolution of paths. The memory of all
-    // processes of a run is measured together, and what they share without a file is counted.
+    // The first process passes a signal on. Settings that are denied without namespaces.
+    // Connections to local sockets, which the host process makes, with their resolution of paths.
+    // The memory of all processes of a run is measured together, and what they share without a file
+    // is counted.
     (
         "skills-sandbox-linux",
-        11_300,
+        11_400,
         &[
             "skills-egress",
             "skills-policy",
@@ -278,7 +280,7 @@ const CRATES: &[(&str, usize, &[&str])] = &[
         &["skills-policy", "skills-sandbox", "skills-sandbox-linux"],
     ),
     // The clock of a thread, for tests of hostile text. File systems of one test.
-    ("skills-test-support", 1_140, &[]),
+    ("skills-test-support", 1_150, &[]),
     // The check of the crates that programs in WebAssembly can use. The processor time of small runs.
     // Jobs of real programs.
     ("xtask", 9_200, &["skills-test-support"]),

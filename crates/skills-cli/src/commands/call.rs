@@ -20,7 +20,8 @@ use crate::virtual_env;
 
 /// Call a tool as a model would
 ///
-/// A call that started a program has the exit codes of `skills run`, and `exit` in its JSON document.
+/// A call that started a program has the exit codes of `skills run`, and `exit` in its JSON
+/// document.
 #[derive(Debug, Args)]
 pub(crate) struct Call {
     /// Tool name
@@ -110,8 +111,8 @@ fn program_exit(result: &ToolOutput, status: &ExecutionStatus) -> RunExit {
     }
 }
 
-/// Converts the error of a result that was not printed, whose exit code is that of a failed run if the
-/// call started a program.
+/// Converts the error of a result that was not printed, whose exit code is that of a failed run if
+/// the call started a program.
 fn print_error(error: anyhow::Error, exit: Exit) -> anyhow::Error {
     match exit {
         Exit::Run(_) => CommandError::of_run(&error).into(),

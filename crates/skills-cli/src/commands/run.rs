@@ -46,11 +46,11 @@ use crate::virtual_env::{self, Interpreters, Questions};
 /// Run a skill's script or WebAssembly module in a sandbox
 ///
 /// Exit codes: that of the program, or 128 and the number of the signal that ended it (137 at a
-/// limit); 124 at the deadline; 125 if the run was denied or `skills` failed, also after the program
-/// ended; 126 if the program cannot be started; 127 if the skill or its program is not found; 130, 143
-/// or 129 if INT, TERM or HUP interrupted it. An interrupt comes first, then a failure of `skills`,
-/// the deadline, a limit and the program. `exit` of --json says which of them are not from the
-/// program. With --dry-run they are those of `skills policy check`.
+/// limit); 124 at the deadline; 125 if the run was denied or `skills` failed, also after the
+/// program ended; 126 if the program cannot be started; 127 if the skill or its program is not
+/// found; 130, 143 or 129 if INT, TERM or HUP interrupted it. An interrupt comes first, then a
+/// failure of `skills`, the deadline, a limit and the program. `exit` of --json says which of them
+/// are not from the program. With --dry-run they are those of `skills policy check`.
 #[derive(Debug, Args)]
 pub(crate) struct Run {
     /// Skill name or directory
@@ -397,8 +397,9 @@ impl Run {
         Ok(())
     }
 
-    /// Prints the result and what is missing in it, and returns the exit code. That of a signal to this
-    /// command comes first, then that of a loss, of the deadline, of a limit and of the program.
+    /// Prints the result and what is missing in it, and returns the exit code. That of a signal to
+    /// this command comes first, then that of a loss, of the deadline, of a limit and of the
+    /// program.
     fn report(
         &self,
         artifacts: &ExecutionArtifacts,
@@ -425,7 +426,8 @@ impl Run {
     }
 }
 
-/// Says why scripts do not run with the version that the project chooses, if no interpreter was named.
+/// Says why scripts do not run with the version that the project chooses, if no interpreter was
+/// named.
 fn note_unused_version(
     planned: &PlannedRun,
     chosen: &[InterpreterArg],

@@ -6,8 +6,9 @@
 //!     --one word--> version --name of a directory--> ~/.pyenv/versions/VERSION/bin/python3
 //! ```
 //!
-//! A project's files are text of others. Such a word selects an entry of a directory of the user, and
-//! nothing else: it is no path, and no manager is started. What is not installed changes nothing.
+//! A project's files are text of others. Such a word selects an entry of a directory of the user,
+//! and nothing else: it is no path, and no manager is started. What is not installed changes
+//! nothing.
 
 use std::path::{Path, PathBuf};
 
@@ -114,8 +115,8 @@ enum Unreadable {
     File,
 }
 
-/// Returns the interpreters that the project chooses, and that the user has installed in directories
-/// that no other user can change, each at most once.
+/// Returns the interpreters that the project chooses, and that the user has installed in
+/// directories that no other user can change, each at most once.
 pub(super) fn chosen(environment: &Environment) -> Vec<(ScriptType, PathBuf)> {
     let chosen = TOOLS.iter().filter_map(|tool| {
         let version = tool.choice(environment)?.version.ok()?;
@@ -124,8 +125,9 @@ pub(super) fn chosen(environment: &Environment) -> Vec<(ScriptType, PathBuf)> {
     chosen.collect()
 }
 
-/// Returns the program behind a shim of pyenv, nodenv or the like, `ROOT/shims/NAME`, for the version that
-/// the project chooses; `None` if the path is not such a shim, or that version is not installed.
+/// Returns the program behind a shim of pyenv, nodenv or the like, `ROOT/shims/NAME`, for the
+/// version that the project chooses; `None` if the path is not such a shim, or that version is not
+/// installed.
 pub(super) fn behind_shim(
     kind: ScriptType,
     shim: &Path,
@@ -138,8 +140,9 @@ pub(super) fn behind_shim(
     installed_program(&versions, "bin", &version, shim.file_name()?.to_str()?)
 }
 
-/// Returns why the version that the project chooses for scripts of a type is not used; `None` if it chooses
-/// none or it is used, or if `default`, the interpreter that is used instead, is of that version.
+/// Returns why the version that the project chooses for scripts of a type is not used; `None` if it
+/// chooses none or it is used, or if `default`, the interpreter that is used instead, is of that
+/// version.
 pub(crate) fn reason_against(
     kind: ScriptType,
     default: Option<&Path>,
@@ -165,8 +168,8 @@ pub(crate) fn reason_against(
 }
 
 impl Tool {
-    /// Returns the first choice: that of a variable of the user, else that of the innermost directory of
-    /// the project that has one.
+    /// Returns the first choice: that of a variable of the user, else that of the innermost
+    /// directory of the project that has one.
     fn choice(&self, environment: &Environment) -> Option<Choice> {
         let of_user = self.variables.iter().find_map(|name| {
             let value = environment.variable(name)?.to_str()?;
@@ -219,7 +222,8 @@ impl Tool {
         })
     }
 
-    /// Returns the first version of `[tools]`: a text, the first of a list, or `version` of a table.
+    /// Returns the first version of `[tools]`: a text, the first of a list, or `version` of a
+    /// table.
     fn word_of_mise(&self, text: &str) -> Option<String> {
         let file: DocumentMut = text.parse().ok()?;
         let tools = file.get("tools")?;

@@ -6,9 +6,9 @@ use skills_store::trusted_file;
 
 use crate::process_environment::{Environment, project_dirs_of};
 
-/// The directories that interpreters may be in: those that only this user or the administrator can write
-/// to, and that are outside the project and the working directory. A skill may be allowed to write there,
-/// and could otherwise replace the interpreter of another skill.
+/// The directories that interpreters may be in: those that only this user or the administrator can
+/// write to, and that are outside the project and the working directory. A skill may be allowed to
+/// write there, and could otherwise replace the interpreter of another skill.
 pub(super) struct TrustedDirectories {
     current: PathBuf,
     project: Vec<PathBuf>,
@@ -29,8 +29,8 @@ impl TrustedDirectories {
     pub(super) fn contains(&self, directory: &Path) -> bool {
         let real = directory.canonicalize();
         real.is_ok_and(|real| {
-            // Both, since a directory of the project can be a symlink to elsewhere, and the other way
-            // round.
+            // Both, since a directory of the project can be a symlink to elsewhere, and the other
+            // way round.
             self.is_outside(directory)
                 && self.is_outside(&real)
                 && trusted_file::check_directory(directory).is_ok()

@@ -5,11 +5,12 @@ use skills_runtime::OutputStream;
 
 use super::screen::Screen;
 
-/// Lets text, colors and movement within the lines of a run pass, and drops everything else: a terminal
-/// would change its title or the clipboard, or answer with text that a shell reads as typed.
+/// Lets text, colors and movement within the lines of a run pass, and drops everything else: a
+/// terminal would change its title or the clipboard, or answer with text that a shell reads as
+/// typed.
 ///
-/// Nothing is passed on as it was written. What was parsed is written again, so a terminal that reads
-/// bytes in another way gets only [these](Screen) all the same.
+/// Nothing is passed on as it was written. What was parsed is written again, so a terminal that
+/// reads bytes in another way gets only [these](Screen) all the same.
 #[derive(Default)]
 pub(crate) struct TerminalFilter {
     streams: [StreamParser; 2],
@@ -39,9 +40,9 @@ impl TerminalFilter {
         self.screen.take_output()
     }
 
-    /// Returns what ends the lines of the program: the default colors, a visible cursor, and a new line
-    /// below all of its lines if the last one is not empty. What follows is from this command, so no
-    /// text of the program may be beside or below it. An unfinished sequence is dropped.
+    /// Returns what ends the lines of the program: the default colors, a visible cursor, and a new
+    /// line below all of its lines if the last one is not empty. What follows is from this command,
+    /// so no text of the program may be beside or below it. An unfinished sequence is dropped.
     pub(crate) fn end(&mut self) -> Vec<u8> {
         self.streams = <[StreamParser; 2]>::default();
         std::mem::take(&mut self.screen).end()
@@ -70,8 +71,8 @@ mod tests {
     /// The lines before the run: messages of the command.
     const BEFORE: usize = 4;
 
-    /// A small terminal that accepts only what a program may do, and knows which lines were there before
-    /// the run. Lines that scroll out of the window stay in the list.
+    /// A small terminal that accepts only what a program may do, and knows which lines were there
+    /// before the run. Lines that scroll out of the window stay in the list.
     struct Terminal {
         lines: Vec<Vec<char>>,
         /// The first line of the window.
@@ -234,7 +235,8 @@ mod tests {
     #[test]
     fn sequences_that_control_or_ask_a_terminal_are_dropped() {
         for (bytes, expected) in [
-            // Titles, working directories, links, notifications, colors of the palette, marks of shells.
+            // Titles, working directories, links, notifications, colors of the palette, marks of
+            // shells.
             ("a\x1b]0;title\x07b", "ab"),
             ("a\x1b]2;title\x1b\\b", "ab"),
             ("a\x1b]7;file:///etc\x07b", "ab"),
@@ -415,8 +417,8 @@ mod tests {
     }
 
     proptest! {
-        /// What a terminal gets has only allowed actions, never touches what was there before the run, and
-        /// ends with an empty line below everything.
+        /// What a terminal gets has only allowed actions, never touches what was there before the
+        /// run, and ends with an empty line below everything.
         #[test]
         fn any_output_stays_within_the_lines_of_its_run(
             bytes in hostile(),

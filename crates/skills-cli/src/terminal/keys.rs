@@ -10,8 +10,8 @@ use rustix::io::Errno;
 
 use super::modes::{has_keys, is_in_foreground, resume_program_modes};
 
-/// How often a command looks whether it was brought to the foreground, and whether another one still
-/// uses the terminal.
+/// How often a command looks whether it was brought to the foreground, and whether another one
+/// still uses the terminal.
 const BACKGROUND_INTERVAL: Timespec = Timespec {
     tv_sec: 0,
     tv_nsec: 200_000_000,

@@ -44,13 +44,14 @@ impl TerminalLock {
 
 impl Drop for TerminalLock {
     fn drop(&mut self) {
-        // A child that was forked meanwhile has a copy of the descriptor until it executes a program.
+        // A child that was forked meanwhile has a copy of the descriptor until it executes a
+        // program.
         let _ = self.0.unlock();
     }
 }
 
-/// Opens the terminal of a descriptor again: the descriptors that a shell passes on are one open file,
-/// which has one lock.
+/// Opens the terminal of a descriptor again: the descriptors that a shell passes on are one open
+/// file, which has one lock.
 fn reopen(terminal: BorrowedFd<'_>) -> io::Result<File> {
     if tcgetpgrp(terminal).is_err() {
         return open(&path_of(terminal)?);
@@ -59,8 +60,8 @@ fn reopen(terminal: BorrowedFd<'_>) -> io::Result<File> {
     let descriptors = [terminal, input.as_fd(), output.as_fd(), errors.as_fd()];
     let controlling = descriptors.into_iter().filter(|fd| tcgetpgrp(fd).is_ok());
     let mut files = controlling.filter_map(|fd| open(&path_of(fd).ok()?).ok());
-    // The file of another user after `su`, for example, can only be locked by this name, together with
-    // all such terminals. This also excludes other commands.
+    // The file of another user after `su`, for example, can only be locked by this name, together
+    // with all such terminals. This also excludes other commands.
     let own = files.find(|file| !is_of_all_terminals(file));
     own.map_or_else(|| open(Path::new(CONTROLLING)), Ok)
 }

@@ -1,7 +1,7 @@
 //! The modes of the user's terminal while a program with a terminal of its own runs.
 //!
-//! The terminal of the program echoes, edits lines and ends them, so that of the user must not do so
-//! again. `Ctrl-C` and `Ctrl-Z` stay signals to this command.
+//! The terminal of the program echoes, edits lines and ends them, so that of the user must not do
+//! so again. `Ctrl-C` and `Ctrl-Z` stay signals to this command.
 
 use std::os::fd::{AsFd, OwnedFd};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -21,8 +21,9 @@ use super::lock::TerminalLock;
 pub(crate) struct UserModes(Termios);
 
 impl UserModes {
-    /// Returns the modes of a terminal; `None` if it has none, or while another command uses it: they may
-    /// be those for its program, or those that a shell sets while this command is in the background.
+    /// Returns the modes of a terminal; `None` if it has none, or while another command uses it:
+    /// they may be those for its program, or those that a shell sets while this command is in the
+    /// background.
     pub(crate) fn of(terminal: &OwnedFd) -> Option<Self> {
         Self::with_lock(terminal).map(|(modes, _)| modes)
     }
@@ -108,8 +109,8 @@ pub(crate) fn suspend_program_modes() {
     }
 }
 
-/// Sets the modes for a program again, if the command is in the foreground and no other one uses the
-/// terminal.
+/// Sets the modes for a program again, if the command is in the foreground and no other one uses
+/// the terminal.
 pub(super) fn resume_program_modes() {
     MODES.resume();
 }

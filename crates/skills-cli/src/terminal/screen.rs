@@ -6,9 +6,9 @@ use skills_runtime::is_invisible_after;
 /// What a program may do, and what is known about its lines.
 ///
 /// The rows are counted by line ends alone. A long line can take more rows of the terminal, so the
-/// cursor is at the counted row or below it, and moving up by the counted rows never leaves the lines of
-/// the run. Everything that would make this wrong is dropped: absolute positions, scrolling and
-/// inserted lines.
+/// cursor is at the counted row or below it, and moving up by the counted rows never leaves the
+/// lines of the run. Everything that would make this wrong is dropped: absolute positions,
+/// scrolling and inserted lines.
 #[derive(Default)]
 pub(super) struct Screen {
     output: Vec<u8>,

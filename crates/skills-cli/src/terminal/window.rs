@@ -68,8 +68,8 @@ async fn handle_signals(
             () = receive(&mut resized) => resize(terminal, of_program),
             () = receive(&mut stopped) => {
                 suspend_program_modes();
-                // Only this process: the shell sent the signal to the others. This thread may go on for a
-                // moment, so the modes are set again after `SIGCONT`.
+                // Only this process: the shell sent the signal to the others. This thread may go on
+                // for a moment, so the modes are set again after `SIGCONT`.
                 let _ = kill_process(getpid(), Signal::STOP);
             }
             () = receive(&mut continued) => {

@@ -1,4 +1,5 @@
-//! Runs on a machine whose only way out is the proxy of a company, with a certificate authority of it.
+//! Runs on a machine whose only way out is the proxy of a company, with a certificate authority of
+//! it.
 
 use std::fs;
 use std::io::{Read, Write};

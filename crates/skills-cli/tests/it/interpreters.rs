@@ -262,8 +262,8 @@ fn the_hint_about_containers_is_for_users() {
     ");
 }
 
-/// A project with a file that names a version, and a home directory with versions of a manager: each is a
-/// program that prints where it is.
+/// A project with a file that names a version, and a home directory with versions of a manager:
+/// each is a program that prints where it is.
 #[cfg(target_os = "linux")]
 struct Versions {
     directory: tempfile::TempDir,
@@ -312,7 +312,8 @@ impl Versions {
         std::fs::copy("/usr/bin/python3", bin.join("python3")).unwrap();
     }
 
-    /// Runs the script, and returns the interpreter without the directory, and what the command says.
+    /// Runs the script, and returns the interpreter without the directory, and what the command
+    /// says.
     fn run(&self, arguments: &[&str], variables: &[(&str, &str)]) -> (String, String) {
         let directory = self.path("project");
         let scratch = self.path("scratch");

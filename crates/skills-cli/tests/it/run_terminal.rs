@@ -1,4 +1,5 @@
-//! Programs that run on the terminal of the user: what they look like, and what they cannot do to it.
+//! Programs that run on the terminal of the user: what they look like, and what they cannot do to
+//! it.
 
 use std::path::Path;
 use std::process::{Command, Stdio};
@@ -113,8 +114,8 @@ fn a_terminal_gets_no_sequence_that_controls_it_or_asks_it() {
     assert_eq!(shown, format!("6n6nvisible\r\n{END}"));
 }
 
-/// The lines of the command come below all lines of the program, at the start of a line, without its
-/// colors.
+/// The lines of the command come below all lines of the program, at the start of a line, without
+/// its colors.
 #[test]
 fn a_program_cannot_forge_the_lines_of_the_command() {
     if !has_terminals() {
@@ -317,8 +318,8 @@ fn a_command_in_the_background_asks_nobody() {
     assert!(shown.contains("code 0."), "{shown}");
 }
 
-/// Two commands in the foreground show one question at a time, so that an answer is for the one that
-/// the user saw last.
+/// Two commands in the foreground show one question at a time, so that an answer is for the one
+/// that the user saw last.
 #[test]
 fn commands_on_one_terminal_ask_one_after_another() {
     if !has_terminals() {

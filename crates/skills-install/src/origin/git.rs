@@ -365,8 +365,8 @@ impl Origin for Repository {
     }
 }
 
-/// Returns URLs by paths, of the variables `submodule.NAME.path` and `submodule.NAME.url`, each followed by
-/// a line end, its value and NUL.
+/// Returns URLs by paths, of the variables `submodule.NAME.path` and `submodule.NAME.url`, each
+/// followed by a line end, its value and NUL.
 fn urls_of_modules(listed: &str) -> BTreeMap<String, String> {
     let variables = listed.split('\0').filter_map(|variable| {
         let (key, value) = variable.split_once('\n')?;

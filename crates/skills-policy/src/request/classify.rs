@@ -1,5 +1,5 @@
-//! Permissions for paths that take a permission of their own: protected ones, and those with keys. The
-//! basis of requests of the caller.
+//! Permissions for paths that take a permission of their own: protected ones, and those with keys.
+//! The basis of requests of the caller.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};

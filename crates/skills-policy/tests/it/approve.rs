@@ -788,8 +788,9 @@ fn approvals_are_serialized_and_deserialized() {
     insta::assert_snapshot!(text);
 }
 
-/// A request that goes on without what nothing allows gets what was approved, and is still denied by all
-/// that others than the skill ask for, by content that has to be approved, and without its approvals.
+/// A request that goes on without what nothing allows gets what was approved, and is still denied
+/// by all that others than the skill ask for, by content that has to be approved, and without its
+/// approvals.
 #[test]
 fn only_unapproved_tools_of_the_skill_are_omitted() {
     struct Broken;

@@ -374,7 +374,8 @@ fn limits_of_runs_are_raised_by_the_user_and_lowered_by_every_file() {
     }
 }
 
-/// Only the reserve of the disk limits files of a directory that the user granted, unless a policy does.
+/// Only the reserve of the disk limits files of a directory that the user granted, unless a policy
+/// does.
 #[test]
 fn a_file_in_a_named_directory_is_limited_by_the_ceiling_only() {
     let file = |text: &str, source| PolicyFile::parse(text, source, "policy.toml").unwrap();

@@ -5,12 +5,13 @@ use std::path::{Path, PathBuf};
 use super::bounded_read::list_names;
 use super::version::{highest_first, is_version};
 
-/// Returns a program of an installed version: `VERSIONS/VERSION/PROGRAMS/NAME`, where the version is the
-/// wanted one, else the highest that begins with it (`3.11` is `3.11.7`). A leading `v` makes no
-/// difference. Only files are read, and no manager is started.
+/// Returns a program of an installed version: `VERSIONS/VERSION/PROGRAMS/NAME`, where the version
+/// is the wanted one, else the highest that begins with it (`3.11` is `3.11.7`). A leading `v`
+/// makes no difference. Only files are read, and no manager is started.
 ///
-/// `wanted` can be text of anyone: `None` if it is not one plain name of a version, if no such version has
-/// the program, or if what has it is a virtual environment, which contains code of its own.
+/// `wanted` can be text of anyone: `None` if it is not one plain name of a version, if no such
+/// version has the program, or if what has it is a virtual environment, which contains code of its
+/// own.
 ///
 /// ```
 /// use skills_process::installed_program;
@@ -47,8 +48,8 @@ pub fn installed_program(
         .find(|program| program.is_file())
 }
 
-/// Returns true if a version is the wanted one, or a part of it: `3.11` means the highest `3.11.x`, as it
-/// does for the managers themselves.
+/// Returns true if a version is the wanted one, or a part of it: `3.11` means the highest `3.11.x`,
+/// as it does for the managers themselves.
 pub(super) fn is_version_of(version: &str, wanted: &str) -> bool {
     version
         .strip_prefix(wanted)

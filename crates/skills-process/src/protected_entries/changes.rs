@@ -27,7 +27,8 @@ type ChangedEntry<'a> = (&'a FoundEntry, EntryState);
 #[derive(Default)]
 pub(super) struct Comparison<'a> {
     pub(super) entries: ChangedEntries,
-    /// The directories with the same entries as before, and the ordinary ones among them that changed.
+    /// The directories with the same entries as before, and the ordinary ones among them that
+    /// changed.
     same: HashMap<&'a Path, Vec<ChangedEntry<'a>>>,
     /// New directories.
     new: Vec<PathBuf>,
@@ -352,7 +353,8 @@ impl<'a> Walk<'a> {
 }
 
 impl Comparison<'_> {
-    /// Adds a directory that cannot be opened. One that was removed or replaced has only other changes.
+    /// Adds a directory that cannot be opened. One that was removed or replaced has only other
+    /// changes.
     fn add_unopened(&mut self, path: &Path, error: &io::Error) {
         let is_symlink = error.raw_os_error() == Some(Errno::LOOP.raw_os_error());
         let is_gone = matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory);
@@ -421,8 +423,8 @@ mod tests {
             }
         }
 
-        /// Searches as in a large directory whose entries did not change lately, and as in a small new
-        /// one.
+        /// Searches as in a large directory whose entries did not change lately, and as in a small
+        /// new one.
         fn find(&self, is_large: bool) -> ProtectedEntries {
             let at = unix_seconds() + if is_large { 60 } else { 0 };
             let search = Search::new(&self.grants, None, at).with_others();

@@ -19,8 +19,8 @@ pub(super) struct FoundEntry {
     pub(super) name: OsString,
     pub(super) entry_type: EntryType,
     inode: u64,
-    /// Whether it is neither protected nor a directory. Ordinary files are recorded too, since one can
-    /// become executable.
+    /// Whether it is neither protected nor a directory. Ordinary files are recorded too, since one
+    /// can become executable.
     pub(super) is_ordinary: bool,
     /// The program that executes it, by its name or by its directory.
     pub(super) reader: Option<&'static str>,

@@ -21,8 +21,8 @@ use crate::open_directory::{EntryType, ListedEntry, OpenDirectory};
 /// How far before its listing a directory must have changed last, so that its change time tells
 /// later changes apart: more than any file system rounds times.
 const SETTLED_SECONDS: i64 = 3;
-/// The files that are examined before a run. For more of them it takes less time to wait for the next
-/// tick of the clock.
+/// The files that are examined before a run. For more of them it takes less time to wait for the
+/// next tick of the clock.
 const MAX_EXAMINED: usize = 2_000;
 /// The entries by which git recognizes a directory as a repository without a work tree, and its
 /// configuration.
@@ -44,7 +44,8 @@ pub(super) struct Search<'a> {
     devices: HashMap<u64, ChangeTimes>,
     /// The number of files that are still to be examined before the run.
     to_examine: usize,
-    /// The directories without protected paths that are listed at last, if all entries are to be found.
+    /// The directories without protected paths that are listed at last, if all entries are to be
+    /// found.
     others: Option<VecDeque<PendingDirectory>>,
     /// The directories that could not be listed.
     pub(super) unreadable: BTreeSet<PathBuf>,
@@ -207,8 +208,8 @@ impl<'a> Search<'a> {
         Ok(())
     }
 
-    /// Examines the entries of a directory, and returns them by name; `None` if it cannot be listed, or
-    /// not to its end.
+    /// Examines the entries of a directory, and returns them by name; `None` if it cannot be
+    /// listed, or not to its end.
     pub(super) fn list(
         &mut self,
         directory: &PendingDirectory,
@@ -311,7 +312,8 @@ impl<'a> Search<'a> {
                 Ok(state) => state,
                 // It was removed.
                 Err(error) if error.kind() == ErrorKind::NotFound => continue,
-                // Such as in a directory that can be listed but not searched, which a program changes.
+                // Such as in a directory that can be listed but not searched, which a program
+                // changes.
                 Err(_) => return Ok(None),
             };
             let mut entry = FoundEntry::new(entry, state);
@@ -549,8 +551,8 @@ fn name_reader_of_configuration(entries: &mut [FoundEntry]) {
     }
 }
 
-/// Returns whether only the kernel sets change times on a file system. Others, such as vfat and some in
-/// user space, report the modification time, which a program can set.
+/// Returns whether only the kernel sets change times on a file system. Others, such as vfat and
+/// some in user space, report the modification time, which a program can set.
 #[cfg(target_os = "linux")]
 fn change_times(directory: &Path) -> ChangeTimes {
     // The numbers of `linux/magic.h`: ext4, XFS, Btrfs, tmpfs, F2FS.

@@ -53,8 +53,8 @@ pub struct Streams {
 pub enum InputEnd {
     /// A pipe, which is closed at the end of the input.
     Pipe(OwnedFd),
-    /// The master side of its terminal, where the end of the input has no effect: a program reads until
-    /// `Ctrl-D` is typed.
+    /// The master side of its terminal, where the end of the input has no effect: a program reads
+    /// until `Ctrl-D` is typed.
     Terminal(OwnedFd),
 }
 
@@ -66,11 +66,11 @@ pub enum OutputEnd {
     /// Its terminal.
     #[cfg(target_os = "linux")]
     Terminal {
-        /// The master side, which does not block. Registering a descriptor with Tokio is unsafe, so the
-        /// backend does it.
+        /// The master side, which does not block. Registering a descriptor with Tokio is unsafe, so
+        /// the backend does it.
         master: tokio::io::unix::AsyncFd<OwnedFd>,
-        /// The slave side, which is kept until the leader has exited: while no process has it open, the
-        /// master side reports the end, although the program may open it again.
+        /// The slave side, which is kept until the leader has exited: while no process has it open,
+        /// the master side reports the end, although the program may open it again.
         slave: Option<OwnedFd>,
     },
 }

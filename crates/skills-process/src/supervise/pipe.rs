@@ -42,8 +42,9 @@ impl OutputTarget<'_> {
     }
 }
 
-/// Reads a pipe or terminal to its end; stops early if more bytes than the output limit arrive. If the
-/// receiver of the events was dropped, it is closed, so that the next write of the program fails.
+/// Reads a pipe or terminal to its end; stops early if more bytes than the output limit arrive. If
+/// the receiver of the events was dropped, it is closed, so that the next write of the program
+/// fails.
 pub(super) async fn capture(
     mut output: impl AsyncRead + Unpin,
     target: OutputTarget<'_>,

@@ -41,8 +41,8 @@ impl QuotaWatch {
         }
     }
 
-    /// Waits until a quota is exceeded or a disk almost full; forever if nothing is measured. Cancel safe. Must be polled inside a
-    /// Tokio runtime with time enabled.
+    /// Waits until a quota is exceeded or a disk almost full; forever if nothing is measured.
+    /// Cancel safe. Must be polled inside a Tokio runtime with time enabled.
     pub async fn wait_exceeded(&self) -> QuotaExceeded {
         if self.monitor.is_empty() {
             return pending().await;
@@ -77,8 +77,9 @@ impl QuotaWatch {
             .unwrap_or_else(|_| Err(self.unreadable()))
     }
 
-    /// Measures quotas once after all processes have ended, which hold no deleted files any more. Returns
-    /// the first quota that is exceeded. A disk that is almost full stops no program any more.
+    /// Measures quotas once after all processes have ended, which hold no deleted files any more.
+    /// Returns the first quota that is exceeded. A disk that is almost full stops no program any
+    /// more.
     pub async fn final_check(&self) -> Option<QuotaExceeded> {
         self.monitor.quotas().next()?;
         let monitor = Arc::clone(&self.monitor);

@@ -252,8 +252,8 @@ pub const PRIVATE_HOSTS: &[(u8, &[&str])] = &[(
     ],
 )];
 
-/// Unix sockets: cases 46 to 49, 103 and 104. `NAME` is an abstract socket of the host. The prelude is
-/// [`LOCAL_SOCKET_FUNCTIONS`].
+/// Unix sockets: cases 46 to 49, 103 and 104. `NAME` is an abstract socket of the host. The prelude
+/// is [`LOCAL_SOCKET_FUNCTIONS`].
 pub const LOCAL_SOCKETS: &[(u8, &[&str])] = &[
     (
         46,

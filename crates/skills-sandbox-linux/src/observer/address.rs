@@ -23,8 +23,8 @@ impl CopiedAddress {
     /// Copies the address of a `connect` call.
     ///
     /// # Errors
-    /// With the error of the call: `EINVAL` for a length that no address has, and `EFAULT` for memory
-    /// that cannot be read.
+    /// With the error of the call: `EINVAL` for a length that no address has, and `EFAULT` for
+    /// memory that cannot be read.
     pub(super) fn read(notification: &seccomp_notif) -> Result<Self, Errno> {
         let [_, address, length, ..] = notification.data.args;
         // The kernel takes the length as a signed number of 32 bits.
@@ -46,8 +46,8 @@ impl CopiedAddress {
         self.bytes.get(..self.length).unwrap_or_default()
     }
 
-    /// Returns the path of a local address, as the kernel reads it. `None` for an abstract name, for an
-    /// address without a name, and for other families.
+    /// Returns the path of a local address, as the kernel reads it. `None` for an abstract name,
+    /// for an address without a name, and for other families.
     ///
     /// # Errors
     /// With `EINVAL` for a local address that is too long.

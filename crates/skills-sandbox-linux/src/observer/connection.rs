@@ -1,9 +1,9 @@
 //! Makes the connections of a run that has local sockets.
 //!
-//! The kernel must continue none of them: while it looks, another thread can exchange both the address
-//! and the socket, also an Internet socket for a local one. So the host process copies the address
-//! once, takes the socket itself, and connects it. A local path is resolved in the scratch space only;
-//! the kernel is then given the inode that was found, and not the path.
+//! The kernel must continue none of them: while it looks, another thread can exchange both the
+//! address and the socket, also an Internet socket for a local one. So the host process copies the
+//! address once, takes the socket itself, and connects it. A local path is resolved in the scratch
+//! space only; the kernel is then given the inode that was found, and not the path.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -20,8 +20,8 @@ use super::is_waiting;
 use super::network::parse_address;
 use super::scratch::{LookupError, NamedPath, Scratch};
 
-/// The most connections of a run that wait at once, such as for a listener whose queue is full. Each
-/// takes a thread of the host process.
+/// The most connections of a run that wait at once, such as for a listener whose queue is full.
+/// Each takes a thread of the host process.
 const MAX_WAITING: usize = 16;
 /// The most sockets in the network of a run. The kernel counts those that wait in the queue of a
 /// listener for the host process, which made the connections.
@@ -39,9 +39,9 @@ pub(super) struct ConnectCall {
     listener: Weak<OwnedFd>,
 }
 
-/// A connection to make. The host process may have the last descriptor of the socket, and closing that
-/// blocks as long as the program wants: with `SO_LINGER` and a peer that never reads, or for a file of
-/// a network. So it exists on a blocking thread only.
+/// A connection to make. The host process may have the last descriptor of the socket, and closing
+/// that blocks as long as the program wants: with `SO_LINGER` and a peer that never reads, or for a
+/// file of a network. So it exists on a blocking thread only.
 struct Connection {
     process: u32,
     socket: Arc<OwnedFd>,
@@ -61,8 +61,8 @@ pub(super) struct FinishedConnection {
     pub(super) result: Result<(), LookupError>,
     /// The Internet address that it leads to.
     pub(super) address: Option<SocketAddr>,
-    /// Whether a process of the run listens there, if it is an address of the run that is known to have
-    /// a listener or none.
+    /// Whether a process of the run listens there, if it is an address of the run that is known to
+    /// have a listener or none.
     pub(super) is_listening: Option<bool>,
     /// Whether the run had many sockets, if they were counted.
     has_many_sockets: Option<bool>,
@@ -82,8 +82,8 @@ impl ConnectCall {
         listener.is_some_and(|listener| is_waiting(listener.as_raw_fd(), self.notification.id))
     }
 
-    /// Makes the connection, and closes its socket. Blocks as long as the call of the program would,
-    /// and as closing does. `None` if the run has ended.
+    /// Makes the connection, and closes its socket. Blocks as long as the call of the program
+    /// would, and as closing does. `None` if the run has ended.
     fn make(
         &self,
         scratch: Option<&Scratch>,
@@ -273,8 +273,8 @@ impl Connections {
 }
 
 impl Drop for Connections {
-    /// Ends connections that still wait, so that no thread waits longer than the run. One to a local
-    /// socket ends with its listener, which is a process of the run.
+    /// Ends connections that still wait, so that no thread waits longer than the run. One to a
+    /// local socket ends with its listener, which is a process of the run.
     fn drop(&mut self) {
         let waiting = std::mem::take(&mut self.waiting);
         if waiting.is_empty() {

@@ -1,16 +1,16 @@
 //! Answers `memfd_create` with a file of the scratch space.
 //!
-//! No limit counts a real file in memory until it is mapped, and it can be executed: neither Landlock
-//! nor a mount option applies to it. A file of the scratch space without a name is as private, counts
-//! for the size of that space, and starts no program.
+//! No limit counts a real file in memory until it is mapped, and it can be executed: neither
+//! Landlock nor a mount option applies to it. A file of the scratch space without a name is as
+//! private, counts for the size of that space, and starts no program.
 
 use std::os::fd::{AsRawFd, OwnedFd, RawFd};
 
 use libc::{c_uint, seccomp_notif};
 use nix::errno::Errno;
 
-/// Flags that a file of the scratch space is good for. It cannot be sealed or executed, and has no huge
-/// pages; programs that want one of these do without the file, such as Chromium.
+/// Flags that a file of the scratch space is good for. It cannot be sealed or executed, and has no
+/// huge pages; programs that want one of these do without the file, such as Chromium.
 const POSSIBLE_FLAGS: c_uint = libc::MFD_CLOEXEC | libc::MFD_NOEXEC_SEAL;
 /// Sends the answer together with the descriptor (Linux 5.14).
 const ADD_AND_ANSWER: u32 = libc::SECCOMP_ADDFD_FLAG_SEND as u32;

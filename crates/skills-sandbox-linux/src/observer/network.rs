@@ -82,8 +82,8 @@ impl NetworkObserver {
         }
     }
 
-    /// Returns what a connection tries that the kernel continues. `None` for the proxy, for services
-    /// that it forwards to and for name lookups.
+    /// Returns what a connection tries that the kernel continues. `None` for the proxy, for
+    /// services that it forwards to and for name lookups.
     pub(super) async fn tried(&self, pid: u32, address: SocketAddr) -> Option<Tried> {
         let port = match self.destination(address) {
             Destination::Host(operation) => return Some(Tried::Refused(operation)),

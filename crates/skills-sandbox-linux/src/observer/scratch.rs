@@ -67,9 +67,9 @@ impl Scratch {
         Ok(Self { directory, device })
     }
 
-    /// Opens the socket that a path names, component by component: only the file systems in memory that
-    /// nothing but the run uses are read, so neither the result nor an error depends on a directory of
-    /// the host. May block.
+    /// Opens the socket that a path names, component by component: only the file systems in memory
+    /// that nothing but the run uses are read, so neither the result nor an error depends on a
+    /// directory of the host. May block.
     pub(super) fn find_socket(&self, named: &NamedPath) -> Result<OwnedFd, LookupError> {
         let own_devices = [fstat(&named.root)?.st_dev, self.device];
         let mut current = copy(&named.start)?;
@@ -154,7 +154,8 @@ mod tests {
 
     use super::*;
 
-    /// A directory of the file system of the test is the root; the scratch space is that file system.
+    /// A directory of the file system of the test is the root; the scratch space is that file
+    /// system.
     #[test]
     fn a_path_is_resolved_in_its_root() {
         let directory = tempfile::tempdir().unwrap();

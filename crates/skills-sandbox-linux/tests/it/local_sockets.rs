@@ -218,8 +218,8 @@ say('rename', lambda: os.rename(service, temporary + '/moved'))
         .lines()
         .map(|line| line.split_once(' ').unwrap().1)
         .collect();
-    // The last ones fail in the kernel: pairs are connected, and so are the packets that one ignores
-    // the address of.
+    // The last ones fail in the kernel: pairs are connected, and so are the packets that one
+    // ignores the address of.
     let (connects, others) = results.split_at(results.len() - 6);
     assert!(
         connects.iter().all(|result| *result == "EACCES"),
@@ -230,8 +230,8 @@ say('rename', lambda: os.rename(service, temporary + '/moved'))
     assert!(families(&output).contains(&"host-sockets"), "{output:?}");
 }
 
-/// The address and the socket of a call are exchanged by other threads while it is decided about: the
-/// path by another one, and an Internet socket with its address by a local one.
+/// The address and the socket of a call are exchanged by other threads while it is decided about:
+/// the path by another one, and an Internet socket with its address by a local one.
 #[tokio::test]
 async fn exchanging_an_address_or_a_socket_reaches_no_service() {
     if skip_without(IsolationMode::Namespaces) {
@@ -351,8 +351,8 @@ say('linked', lambda: os.link(temporary + '/own', workspace + '/linked'))
     assert_eq!(names, ["service"]);
 }
 
-/// Programs such as LibreOffice bind sockets in `/tmp` itself. A socket in a granted directory below it
-/// is no way to a service: nothing of the run connects to it.
+/// Programs such as LibreOffice bind sockets in `/tmp` itself. A socket in a granted directory
+/// below it is no way to a service: nothing of the run connects to it.
 #[tokio::test]
 async fn sockets_are_bound_in_the_scratch_space_around_a_workspace() {
     if skip_without(IsolationMode::Namespaces) {
@@ -417,8 +417,8 @@ print(pid, user == os.getuid(), group == os.getgid())
     );
 }
 
-/// A listener that accepts nothing makes only those wait that connect to it, and only so many that the
-/// host process has threads for others.
+/// A listener that accepts nothing makes only those wait that connect to it, and only so many that
+/// the host process has threads for others.
 #[tokio::test]
 async fn a_connection_that_waits_delays_no_other() {
     if skip_without(IsolationMode::Namespaces) {
@@ -451,8 +451,8 @@ print(results.count('EAGAIN') > 0)
     assert_eq!(printed, "ping ping True []\n['connected'] 8\nTrue\n");
 }
 
-/// Connections that wait in the queues of listeners belong to the host process, which made them. Each is
-/// two sockets, also after its program has closed its own.
+/// Connections that wait in the queues of listeners belong to the host process, which made them.
+/// Each is two sockets, also after its program has closed its own.
 #[tokio::test]
 async fn a_socket_that_closes_slowly_does_not_delay_the_deadline() {
     if skip_without(IsolationMode::Namespaces) {
@@ -460,8 +460,8 @@ async fn a_socket_that_closes_slowly_does_not_delay_the_deadline() {
     }
     let mut skill = Scene::new().skill;
     skill.limits.wall_time = Duration::from_secs(3);
-    // The thread that makes the connection has the last descriptor of a socket that waits for a peer
-    // to read all before it is closed. Its slot is free only then.
+    // The thread that makes the connection has the last descriptor of a socket that waits for a
+    // peer to read all before it is closed. Its slot is free only then.
     let script = format!(
         "{PRELUDE}
 listener = socket.create_server(('127.0.0.1', 0))

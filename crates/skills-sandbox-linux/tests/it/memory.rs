@@ -9,8 +9,8 @@ use skills_test_support::scene::processes_with_argument;
 use crate::skill::{Skill, supported_modes};
 
 /// A run whose processes use memory together, each of them less than the limit. Its processes have
-/// left their parents, and keep others from inspecting them, which ends a run with a scratch directory
-/// on a disk anyway.
+/// left their parents, and keep others from inspecting them, which ends a run with a scratch
+/// directory on a disk anyway.
 #[tokio::test]
 async fn processes_of_a_run_have_one_memory_limit() {
     let script = "import ctypes, os, time\n\

@@ -276,8 +276,8 @@ async fn output_before_the_end_is_complete() {
     }
 }
 
-/// With namespaces they are of the run alone; without, they would be on the host, beside those of its
-/// users.
+/// With namespaces they are of the run alone; without, they would be on the host, beside those of
+/// its users.
 #[tokio::test]
 async fn programs_open_terminals_that_no_other_program_sees() {
     for mode in supported_modes() {

@@ -65,8 +65,8 @@ pub(super) fn forwarded_request(
     Ok(Request::from_parts(parts, body))
 }
 
-/// Addresses a request without TLS to a proxy of the user: with an absolute target and the credentials,
-/// which the program cannot read.
+/// Addresses a request without TLS to a proxy of the user: with an absolute target and the
+/// credentials, which the program cannot read.
 pub(super) fn request_to_proxy<B>(
     mut request: Request<B>,
     target: &Target,

@@ -46,8 +46,8 @@ pub enum WorkingDirectory {
 }
 
 impl ProgramOptions {
-    /// Sets the limit of the memory in use, in bytes. Default: 2 GiB, or a quarter of the memory of the
-    /// machine if that is less.
+    /// Sets the limit of the memory in use, in bytes. Default: 2 GiB, or a quarter of the memory of
+    /// the machine if that is less.
     pub fn memory_bytes(mut self, bytes: u64) -> Self {
         self.memory_bytes = Some(bytes);
         self
@@ -59,8 +59,9 @@ impl ProgramOptions {
         self
     }
 
-    /// Sets the timeout of scripts whose tool has none of its own. Default: 30 seconds. One of more than
-    /// 10 minutes is additionally the longest that a call can choose, which is 10 minutes by default.
+    /// Sets the timeout of scripts whose tool has none of its own. Default: 30 seconds. One of more
+    /// than 10 minutes is additionally the longest that a call can choose, which is 10 minutes by
+    /// default.
     pub fn timeout(mut self, timeout: Duration) -> Self {
         self.timeout = Some(timeout);
         self

@@ -19,8 +19,9 @@ const MAX_WAITING_PIECES: usize = 4;
 /// How long a reader is waited for after an interrupt.
 const MAX_STALL: Duration = Duration::from_millis(500);
 
-/// Prints the output of a program as it comes: unchanged to a pipe or file, [filtered](TerminalFilter)
-/// on a terminal. A thread writes, since nothing else of the run may wait for a slow reader.
+/// Prints the output of a program as it comes: unchanged to a pipe or file,
+/// [filtered](TerminalFilter) on a terminal. A thread writes, since nothing else of the run may
+/// wait for a slow reader.
 pub(super) struct LiveOutput {
     pieces: mpsc::Sender<(OutputStream, Bytes)>,
     closed: Arc<[AtomicBool; 2]>,
@@ -64,8 +65,8 @@ impl LiveOutput {
     /// Waits until everything is printed, and ends the output with a line if messages of this command
     /// follow on the same stream.
     ///
-    /// The program has ended, and the terminal has the modes and colors of the user again. Keys that are
-    /// typed from now on do not get to the program.
+    /// The program has ended, and the terminal has the modes and colors of the user again. Keys
+    /// that are typed from now on do not get to the program.
     ///
     /// A program can print that line too. Only what follows the last one is from this command, so
     /// it is also printed if there are no messages.

@@ -114,8 +114,8 @@ pub(super) struct Losses {
 }
 
 impl Losses {
-    /// Returns the exit code of a run with these losses. A caller must not take a part for the whole,
-    /// so they come before the codes of the program, of a deadline and of a limit.
+    /// Returns the exit code of a run with these losses. A caller must not take a part for the
+    /// whole, so they come before the codes of the program, of a deadline and of a limit.
     pub(super) fn exit(&self, ended: RunExit) -> RunExit {
         match ended {
             RunExit::Denied => ended,
@@ -160,8 +160,8 @@ impl Losses {
     }
 }
 
-/// Prints which exit code this one replaces, if it is not that of the program, of its deadline or of
-/// its limit.
+/// Prints which exit code this one replaces, if it is not that of the program, of its deadline or
+/// of its limit.
 pub(super) fn print_replaced_exit(ended: RunExit, exit: RunExit, output: Output) {
     if ended == exit {
         return;
@@ -210,8 +210,8 @@ fn print_files(artifacts: &ExecutionArtifacts, output: Output) {
     }
 }
 
-/// Returns a line for each file in order. Of more than 20 created or more than 20 changed ones, ten are
-/// listed and the others counted, so that many created files hide no changed one.
+/// Returns a line for each file in order. Of more than 20 created or more than 20 changed ones, ten
+/// are listed and the others counted, so that many created files hide no changed one.
 fn file_lines(files: &[OutputFile]) -> Vec<String> {
     let (created, changed): (Vec<_>, Vec<_>) = files.iter().partition(|file| file.is_created);
     let groups = [("changed", changed), ("created", created)];

@@ -45,8 +45,8 @@ mod unix {
     }
 
     impl RunTerminal {
-        /// Gives a program a terminal of its own. It gets the keys of the user if standard input is a
-        /// terminal and `gets_keys` is set.
+        /// Gives a program a terminal of its own. It gets the keys of the user if standard input is
+        /// a terminal and `gets_keys` is set.
         ///
         /// # Errors
         /// Fails if no descriptor is left.
@@ -84,8 +84,8 @@ mod unix {
                     let copies = (of_user.try_clone(), of_user.try_clone());
                     if let (Ok(modes), Ok(window)) = copies {
                         follow_window(window, of_program.clone());
-                        // Without keys another command may ask meanwhile, such as one that prints the
-                        // input of this one. It would wait for modes that change little.
+                        // Without keys another command may ask meanwhile, such as one that prints
+                        // the input of this one. It would wait for modes that change little.
                         if changes.keys {
                             enter_program_modes(modes, changes);
                         }

@@ -57,7 +57,8 @@ pub(super) fn hook_options(
 /// The longest deadline that a hook can declare.
 const MAX_TIMEOUT_MS: u64 = ResourceLimits::MAX_CHOSEN_TIME.as_secs() * 1_000;
 
-/// Returns a declared deadline in milliseconds: a skill raises no limit, and 0 would mean the default.
+/// Returns a declared deadline in milliseconds: a skill raises no limit, and 0 would mean the
+/// default.
 fn timeout_ms(seconds: f64) -> u64 {
     ((seconds * 1_000.0).ceil().max(1.0) as u64).min(MAX_TIMEOUT_MS)
 }
