@@ -57,7 +57,8 @@ pub struct ProtectedEntries {
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct ProtectedChanges {
-    /// One line for each protected path that was created, changed or removed, at most 20 and the
+    /// One line for each protected path that was created, changed or removed, except those in a
+    /// protected directory that was created, at most 20 and the
     /// number of the others. Then at most 20 for directories that the program made unreadable, one
     /// for each configuration file of git that could not be read, and one if the program created
     /// more than [`ProtectedEntries::find`] examines.
@@ -309,8 +310,14 @@ impl ProtectedEntries {
                     Err(_) => Some((path, "removed")),
                 });
         let all: BTreeSet<_> = created.chain(changed).collect();
+        // A new directory stands for what is in it, such as a repository that was cloned.
+        let is_in_new = |(path, _): &&(&PathBuf, &str)| {
+            let mut above = path.ancestors().skip(1).map(Path::to_owned);
+            above.any(|above| all.contains(&(&above, "created")))
+        };
+        let all: BTreeSet<_> = all.iter().filter(|change| !is_in_new(change)).collect();
         let more = all.len().saturating_sub(MAX_REPORTED);
-        let line = |(path, change): &(&PathBuf, &str)| {
+        let line = |(path, change): &&(&PathBuf, &str)| {
             let path = path.display().to_string();
             format!(
                 "the protected path {path:?} was {change} during the run: check it before another program runs or reads it"
@@ -475,7 +482,6 @@ mod tests {
         "/.vscode/tasks.json" removed
         "/.zshrc" created
         "/sub/.claude" created
-        "/sub/.claude/settings.json" created
         "#);
     }
 
