@@ -121,7 +121,7 @@ impl ChangeClock {
         was_canceled.fetch_or(is_canceled, Ordering::Relaxed) || is_canceled
     }
 
-    /// Returns a clock whose timer can be read, as one that was set. Other timers cannot.
+    /// Returns a clock with a timer that can be read, as one that was set. Other timers cannot.
     #[cfg(test)]
     pub(crate) fn with_timer(mut self, timer: std::fs::File) -> Self {
         self.timer = Arc::new(SetTimer::new(timer.into()));

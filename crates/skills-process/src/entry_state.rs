@@ -16,7 +16,7 @@ const EXECUTE_BITS: u32 = 0o111;
 pub(crate) struct EntryState {
     /// Device and inode number.
     identity: (u64, u64),
-    /// `None` for directories, whose entries have their own states.
+    /// `None` for directories: their entries have states.
     content: Option<ContentState>,
 }
 

@@ -1,4 +1,4 @@
-//! Directories that are listed, and whose entries are examined, relative to their descriptors.
+//! Directories that are listed, and their entries examined, relative to their descriptors.
 
 use std::ffi::{OsStr, OsString};
 use std::io;

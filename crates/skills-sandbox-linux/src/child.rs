@@ -368,7 +368,7 @@ fn install_streams(setup: &ChildSetup) -> Result<(), StepError> {
 fn use_processors(setup: &ChildSetup) {
     if let Some(set) = &setup.processors {
         let size = size_of::<libc::cpu_set_t>();
-        // SAFETY: reads the set, whose size is passed; process 0 is the calling one.
+        // SAFETY: reads the set of the passed size; process 0 is the calling one.
         let _ = unsafe {
             system_call!(
                 libc::SYS_sched_setaffinity,

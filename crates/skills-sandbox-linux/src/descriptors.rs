@@ -8,7 +8,7 @@ use nix::sys::socket::{AddressFamily, SockFlag, SockType, socketpair};
 use nix::unistd::pipe2;
 use skills_sandbox::SandboxError;
 
-/// Owns descriptors whose numbers the child uses.
+/// Owns descriptors that the child uses by their numbers.
 #[derive(Default)]
 pub(crate) struct Descriptors(Vec<OwnedFd>);
 
@@ -34,7 +34,7 @@ impl Descriptors {
     }
 }
 
-/// Creates a pipe whose ends close on exec and are above the three standard descriptors, even in a
+/// Creates a pipe. Its ends close on exec and are above the three standard descriptors, even in a
 /// host that closed those: the child moves its streams to 0, 1 and 2, and must not overwrite a
 /// descriptor that it still needs.
 pub(crate) fn pipe() -> Result<(OwnedFd, OwnedFd), SandboxError> {

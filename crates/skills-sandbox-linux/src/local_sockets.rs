@@ -45,7 +45,7 @@ impl LocalSockets {
 fn can_make_connections() -> bool {
     static CAN_MAKE: OnceLock<bool> = OnceLock::new();
     *CAN_MAKE.get_or_init(|| {
-        // Yama denies some calls to everybody, and the seccomp profile of a container may too.
+        // Yama denies some calls to all processes, and the seccomp profile of a container may too.
         !denies_tracing() && can_copy_descriptors() && answers_once()
     })
 }

@@ -22,7 +22,7 @@ use crate::spawn::SpawnedChild;
 /// The time between two measurements. Writing 2 GiB of memory takes about a second, so a process
 /// can exceed the limit by about 50 MiB.
 const POLL_INTERVAL: Duration = Duration::from_millis(25);
-/// How many measurements there are between two searches for processes whose parent has exited,
+/// Number of measurements between two searches for processes without their parent,
 /// which read all processes of the host, and between two counts of shared mappings.
 const POLLS_PER_SEARCH: u32 = 10;
 /// How long the exact measurement may take, which counts as exceeded then.

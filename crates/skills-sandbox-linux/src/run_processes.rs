@@ -78,7 +78,7 @@ impl RunProcesses {
     }
 
     /// Returns the leader, those of `orphans` that still are of the run, and their descendants.
-    /// Another process whose parent exited belongs to another parent and is not found.
+    /// Another process that outlives its parent belongs to another one and is not found.
     pub(crate) fn with_orphans(&self, orphans: &[i32]) -> Vec<RunProcess> {
         let mut processes = vec![self.leader];
         let mut known: HashSet<i32> = [self.leader].into();

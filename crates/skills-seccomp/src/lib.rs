@@ -156,7 +156,7 @@ pub enum SharedMemoryPolicy {
 pub enum AllocationPolicy {
     /// In any way.
     Any,
-    /// By writing only, in runs whose use of a disk is measured: a gigabyte that is allocated in
+    /// By writing only, in runs with a measured use of a disk: a gigabyte that is allocated in
     /// one call exceeds the limit before that.
     WriteOnly,
 }

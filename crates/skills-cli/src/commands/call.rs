@@ -102,7 +102,7 @@ impl Call {
 }
 
 /// Returns the exit code of a call that started a program. A call that failed although its program
-/// succeeded, such as one to whose result a hook objects, has failed itself.
+/// succeeded, such as one with a result to which a hook objects, has failed itself.
 fn program_exit(result: &ToolOutput, status: &ExecutionStatus) -> RunExit {
     if result.is_error && status.is_success() {
         RunExit::Failed
@@ -111,7 +111,7 @@ fn program_exit(result: &ToolOutput, status: &ExecutionStatus) -> RunExit {
     }
 }
 
-/// Converts the error of a result that was not printed, whose exit code is that of a failed run if
+/// Converts the error of a result that was not printed. Its exit code is that of a failed run if
 /// the call started a program.
 fn print_error(error: anyhow::Error, exit: Exit) -> anyhow::Error {
     match exit {

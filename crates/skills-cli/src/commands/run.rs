@@ -222,7 +222,7 @@ impl Run {
         }
     }
 
-    /// Returns true if the command starts a program, whose exit code it then passes on.
+    /// Returns true if the command starts a program, and then passes on its exit code.
     pub(crate) fn starts_program(&self) -> bool {
         !self.dry_run
     }

@@ -7,7 +7,7 @@
 //! ```
 //!
 //! A project's files are text of others. Such a word selects an entry of a directory of the user,
-//! and nothing else: it is no path, and no manager is started. What is not installed changes
+//! and nothing else: it is not a path, and no manager is started. What is not installed changes
 //! nothing.
 
 use std::path::{Path, PathBuf};

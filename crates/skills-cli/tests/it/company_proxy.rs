@@ -1,4 +1,4 @@
-//! Runs on a machine whose only way out is the proxy of a company, with a certificate authority of
+//! Runs on a machine with the proxy of a company as the only way out, with a certificate authority of
 //! it.
 
 use std::fs;

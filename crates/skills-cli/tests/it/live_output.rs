@@ -201,7 +201,7 @@ fn all_processes_of_an_interrupted_run_can_clean_up() {
     child.wait().unwrap();
 }
 
-/// Starts a skill whose program has printed a first line.
+/// Starts a skill and waits for the first line of its program.
 fn start_ready(
     tree: &SkillTree,
     script: &str,

@@ -358,7 +358,7 @@ fn a_skill_that_is_a_submodule_is_named_with_its_source() {
         help(&module("https://git.example/deep.git")),
         format!("{named}, which is not fetched; add `git+https://git.example/deep.git#{commit}`")
     );
-    // What is not a source is no suggestion, and nothing of it is started.
+    // What is not a source is not a suggestion, and nothing of it is started.
     for url in ["../deep.git", "ext::sh -c id", "--upload-pack=id"] {
         assert_eq!(
             help(&module(url)),

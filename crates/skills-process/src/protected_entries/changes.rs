@@ -423,7 +423,7 @@ mod tests {
             }
         }
 
-        /// Searches as in a large directory whose entries did not change lately, and as in a small
+        /// Searches as in a large directory without recent changes of entries, and as in a small
         /// new one.
         fn find(&self, is_large: bool) -> ProtectedEntries {
             let at = unix_seconds() + if is_large { 60 } else { 0 };

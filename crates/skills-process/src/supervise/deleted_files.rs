@@ -32,7 +32,7 @@ const RETRY_DELAY: Duration = Duration::from_millis(5);
 /// not be examined.
 ///
 /// The kernel does not expose the size of a file that is only mapped, so it counts as
-/// `max_file_bytes`; if that is `u64::MAX`, the bytes are not known. A file whose descriptor is in
+/// `max_file_bytes`; if that is `u64::MAX`, the bytes are not known. A file with a descriptor in
 /// flight through a socket is not found.
 pub(super) fn deleted_bytes(
     group: i32,

@@ -20,7 +20,7 @@ use super::is_waiting;
 use super::network::parse_address;
 use super::scratch::{LookupError, NamedPath, Scratch};
 
-/// The most connections of a run that wait at once, such as for a listener whose queue is full.
+/// The most connections of a run that wait at once, such as for a listener with a full queue.
 /// Each takes a thread of the host process.
 const MAX_WAITING: usize = 16;
 /// The most sockets in the network of a run. The kernel counts those that wait in the queue of a
@@ -35,7 +35,7 @@ const PIDFD_THREAD: c_int = libc::O_EXCL;
 /// The call of a program that wants a connection.
 pub(super) struct ConnectCall {
     notification: seccomp_notif,
-    /// Of the observer, whose run must not wait for a thread that holds it.
+    /// Of the observer: its run must not wait for a thread that holds it.
     listener: Weak<OwnedFd>,
 }
 
@@ -138,7 +138,7 @@ impl Connection {
             },
             _ => return Err(Errno::EPERM),
         };
-        // If the process has ended, its number can be that of another one, whose socket was taken.
+        // If the process has ended, its number, and so the socket, can be that of another one.
         if !call.is_waiting() {
             return Err(Errno::ESRCH);
         }

@@ -352,7 +352,7 @@ say('linked', lambda: os.link(temporary + '/own', workspace + '/linked'))
 }
 
 /// Programs such as LibreOffice bind sockets in `/tmp` itself. A socket in a granted directory
-/// below it is no way to a service: nothing of the run connects to it.
+/// below it is not a way to a service: nothing of the run connects to it.
 #[tokio::test]
 async fn sockets_are_bound_in_the_scratch_space_around_a_workspace() {
     if skip_without(IsolationMode::Namespaces) {

@@ -8,7 +8,7 @@ use skills_test_support::scene::processes_with_argument;
 
 use crate::skill::{Skill, supported_modes};
 
-/// A run whose processes use memory together, each of them less than the limit. Its processes have
+/// A run with processes that use memory together, each of them less than the limit. Its processes have
 /// left their parents, and keep others from inspecting them, which ends a run with a scratch
 /// directory on a disk anyway.
 #[tokio::test]

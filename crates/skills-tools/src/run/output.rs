@@ -526,7 +526,7 @@ fn denial_reason(decision: &PermissionDecision) -> String {
     }
 }
 
-/// Converts the error of a run that did not start, or whose end is not recorded.
+/// Converts the error of a run that did not start, or without a record of its end.
 pub(crate) fn run_error(
     error: &RuntimeError,
     skill: Option<&str>,

@@ -59,7 +59,7 @@ impl ProgramOptions {
         self
     }
 
-    /// Sets the timeout of scripts whose tool has none of its own. Default: 30 seconds. One of more
+    /// Sets the timeout of scripts with a tool that has none. Default: 30 seconds. One of more
     /// than 10 minutes is additionally the longest that a call can choose, which is 10 minutes by
     /// default.
     pub fn timeout(mut self, timeout: Duration) -> Self {
