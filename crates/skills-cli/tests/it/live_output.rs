@@ -169,7 +169,7 @@ fn all_processes_of_an_interrupted_run_can_clean_up() {
          try: os.kill(os.getppid(), signal.SIGTERM) if os.getppid() == 1 else None\n\
          except PermissionError: pass\n\
          def clean(*_):\n    \
-             print(name + ' cleaned', flush=True)\n    \
+             os.write(1, (name + ' cleaned\\n').encode())\n    \
              if name == 'program': os.wait()\n    \
              os._exit(0)\n\
          name = 'program'\n\

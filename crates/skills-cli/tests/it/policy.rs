@@ -917,7 +917,7 @@ fn limits_of_runs_and_their_ceiling_are_shown() {
     assert_snapshot!(call(&["policy", "show"]), @"
     mode ask
     new content ask-if-privileged
-    limits time 30 s, memory 128 MiB, output 1024 KiB, file 400 MiB, open files 256, processes 128, scratch 256 MiB
+    limits time 30 s, memory 128 MiB, output 1024 KiB, file 400 MiB, open files 1024, processes 1024, scratch 256 MiB
     ceiling time no limit, memory 128 MiB, output 8192 KiB, file 400 MiB, open files no limit, processes no limit, scratch no limit
     allow read (built-in)
     ");
