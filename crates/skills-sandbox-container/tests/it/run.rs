@@ -143,7 +143,7 @@ async fn a_container_is_as_restricted_as_its_report_says() {
     insta::assert_snapshot!(stable.join("\n"), @r#"
     files enforced: the image, read-only, and granted paths
     network enforced: separate network namespace with nothing but a loopback device
-    processes partial: programs of the image can be started without a grant; at most 129 processes and threads
+    processes partial: programs of the image can be started without a grant; at most 1025 processes and threads
     privileges enforced: no capabilities, and programs cannot get any
     system-calls enforced: 86 denied (seccomp), and the engine's seccomp profile
     signals enforced: other processes are not visible
