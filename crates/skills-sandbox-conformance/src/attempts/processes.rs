@@ -144,7 +144,7 @@ pub const LIMITS: &[(u8, &[&str])] = &[(
     &[
         "open(home + '/big', 'wb').write(b'x' * (2 << 20))",
         "os.truncate(home + '/big', 2 << 20)",
-        "[os.open('/dev/null', os.O_RDONLY) for _ in range(300)]",
+        "[os.open('/dev/null', os.O_RDONLY) for _ in range(1100)]",
         "os.posix_fallocate(os.open(home + '/other', os.O_CREAT | os.O_WRONLY), 0, 2 << 20)",
         "limit(resource.RLIMIT_FSIZE, 1 << 30, 1 << 30)",
         "limit(resource.RLIMIT_NOFILE, 4096, 4096)",

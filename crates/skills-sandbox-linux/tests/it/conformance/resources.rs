@@ -246,7 +246,7 @@ async fn limits(observations: &mut Observations) {
     // Descriptors that stay open would affect the other attempts.
     let (many, others): (Vec<_>, Vec<_>) = attempts
         .into_iter()
-        .partition(|(_, code)| code.contains("range(300)"));
+        .partition(|(_, code)| code.contains("range(1100)"));
     observations.check_denied(&python(&skill, SET_LIMIT, &many).await.0);
     observations.check_denied(&python(&skill, SET_LIMIT, &others).await.0);
 }
