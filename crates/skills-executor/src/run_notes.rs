@@ -1,7 +1,7 @@
 //! Notes of a run for its caller.
 
 use skills_library::has_program;
-use skills_policy::{Decision, DecisionReason, Permission, RuleSource};
+use skills_policy::{Decision, DecisionReason, Permission, PermissionDecision, RuleSource};
 use skills_sandbox::Termination;
 
 use crate::artifacts::{ExecutionArtifacts, ExecutionStatus, MISSING_REQUIREMENT};
@@ -98,6 +98,17 @@ pub(crate) fn report_omitted(artifacts: &mut ExecutionArtifacts) {
     const MAX_SHOWN: usize = 5;
     let decisions = artifacts.decisions.iter();
     let omitted = decisions.filter(|decision| decision.decision() == Decision::Omit);
+    // Rules and the sandbox decide about the others.
+    let is_approvable =
+        |decision: &PermissionDecision| matches!(decision.reason(), DecisionReason::NoMatchingRule);
+    let remedy = if omitted.clone().all(is_approvable) {
+        format!(
+            "; approve the skill with `skills trust {}`",
+            artifacts.skill
+        )
+    } else {
+        String::new()
+    };
     let mut omitted: Vec<String> = omitted
         .map(|decision| words(decision.permission()))
         .collect();
@@ -109,7 +120,7 @@ pub(crate) fn report_omitted(artifacts: &mut ExecutionArtifacts) {
     omitted.truncate(MAX_SHOWN);
     omitted.extend((more > 0).then(|| format!("and {more} more")));
     artifacts.notes.push(format!(
-        "the skill asks for more than this run had: {}",
+        "the skill asks for more than this run had: {}{remedy}",
         omitted.join(", ")
     ));
 }

@@ -504,7 +504,7 @@ fn patterns_of_a_skill_do_not_lift_protection() {
             let is_asked = denied.stderr.contains("PROTECTED");
             assert_eq!(is_asked, wide == ["--yes"], "{name}: {}", denied.page());
         }
-        let note = "note: the skill asks for more than this run had: write\n";
+        let note = "note: the skill asks for more than this run had: write; approve the skill with `skills trust one --root ";
         assert!(
             run(&["--write", &directory]).stderr.contains(note),
             "{name}"
