@@ -81,6 +81,17 @@ impl ApprovalStore for Memory {
     }
 }
 
+/// A store on a disk that fails.
+struct Broken;
+impl ApprovalStore for Broken {
+    fn load(&self, _: &Path) -> Result<Option<Approval>, BoxError> {
+        Err("the disk is gone".into())
+    }
+    fn save(&self, _: &Approval) -> Result<(), BoxError> {
+        Err("the disk is gone".into())
+    }
+}
+
 pub(crate) fn deploy(digest: &str) -> Request {
     let request = Request::new("/skills/deploy")
         .display_name("deploy")
@@ -650,15 +661,6 @@ fn a_rule_of_the_invocation_applies_to_new_content() {
 
 #[test]
 fn a_failing_store_approves_nothing_and_is_reported() {
-    struct Broken;
-    impl ApprovalStore for Broken {
-        fn load(&self, _: &Path) -> Result<Option<Approval>, BoxError> {
-            Err("the disk is gone".into())
-        }
-        fn save(&self, _: &Approval) -> Result<(), BoxError> {
-            Err("the disk is gone".into())
-        }
-    }
     let host = Host::new(Answer::AllowAlways);
     let manager = PermissionManager::default()
         .approver(host.clone())
@@ -793,15 +795,6 @@ fn approvals_are_serialized_and_deserialized() {
 /// approvals.
 #[test]
 fn only_unapproved_tools_of_the_skill_are_omitted() {
-    struct Broken;
-    impl ApprovalStore for Broken {
-        fn load(&self, _: &Path) -> Result<Option<Approval>, BoxError> {
-            Err("the disk is gone".into())
-        }
-        fn save(&self, _: &Approval) -> Result<(), BoxError> {
-            Err("the disk is gone".into())
-        }
-    }
     let manager = |policy: Policy| PermissionManager::new(policy);
     let granted = |manager: &PermissionManager, request: &Request| {
         let decision = manager.preview(&request.clone().omit_ungranted());
