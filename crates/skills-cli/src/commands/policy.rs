@@ -123,7 +123,7 @@ fn render_preview(preview: &Preview) -> String {
         }
     }
     for permission in &preview.omitted {
-        let text = format!("{permission}: a run goes on without it where nobody can be asked");
+        let text = format!("{permission}: a run goes on without it where no approver can answer");
         rows.push("omitted", &text);
     }
     for permission in &preview.withheld {

@@ -202,7 +202,7 @@ fn a_program_finds_the_certificate_authorities_of_the_user() {
             done.page()
         );
     }
-    // A key beside it is not given to programs, whoever names it.
+    // A file with a key is not given to programs, also if the user names it.
     let with_key = company.file("both.pem", &format!("{CERTIFICATE}{KEY}"));
     let with_key = with_key.display().to_string();
     let done = company.run(url, &["--ca-file", &with_key], &[proxy]);

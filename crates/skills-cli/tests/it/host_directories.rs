@@ -9,7 +9,7 @@ use skills_test_support::{SkillTree, skip, skip_without_sandbox};
 
 use crate::skills::command;
 
-/// A path at which nobody can create anything, the administrator included.
+/// A path at which no user can create anything, not even the administrator.
 const UNWRITABLE: &str = "/proc/none";
 
 struct Host(SkillTree);

@@ -91,7 +91,7 @@ fn policy_check_shows_grants_and_reasons() {
     missing  variable `API_KEY`
     decision needs approval
              denied, no rule allows it and no approver is available: spawn `git` (requested by `Bash(git:*)`)
-    omitted  spawn `git`: a run goes on without it where nobody can be asked
+    omitted  spawn `git`: a run goes on without it where no approver can answer
     unused   Read: no workspace is set
     unused   Task: a tool of the agent, not of programs
     question
@@ -269,8 +269,8 @@ fn an_approval_is_valid_until_the_content_changes() {
     decision needs approval
              denied, no rule allows it and no approver is available: spawn `expr` (requested by `Bash(expr:*)`)
              denied, no rule allows it and no approver is available: spawn `rm` (requested by `Bash(rm:*)`)
-    omitted  spawn `expr`: a run goes on without it where nobody can be asked
-    omitted  spawn `rm`: a run goes on without it where nobody can be asked
+    omitted  spawn `expr`: a run goes on without it where no approver can answer
+    omitted  spawn `rm`: a run goes on without it where no approver can answer
     question
     Allow skill `one` to run scripts/main.sh?
       note     in HERE/skills/one; changed since it was approved; adds `Bash(rm:*)`

@@ -303,7 +303,7 @@ fn in_shell(script: &str, run: &Command) -> Command {
 
 /// The kernel would stop a command in the background that reads the terminal.
 #[test]
-fn a_command_in_the_background_asks_nobody() {
+fn a_command_in_the_background_asks_no_question() {
     if !has_terminals() {
         return;
     }
@@ -314,7 +314,7 @@ fn a_command_in_the_background_asks_nobody() {
     terminal.wait_for("code ");
     let (_, shown) = terminal.finish();
     assert!(!shown.contains("[N]o"), "{shown}");
-    // As without a terminal, it runs without what nobody allowed.
+    // As without a terminal, it runs without what was not allowed.
     assert!(shown.contains("code 0."), "{shown}");
 }
 

@@ -115,7 +115,7 @@ async fn files_of_a_workspace_are_as_large_as_a_program_makes_them() {
 
 /// The size of a file that is only mapped is not known, and files have no limit.
 #[tokio::test]
-async fn deleted_files_in_scratch_that_are_only_mapped_end_a_run_whose_files_have_no_limit() {
+async fn deleted_files_in_scratch_that_are_only_mapped_end_a_run_without_a_file_limit() {
     let script = "import mmap, os\nos.chdir(os.environ['HOME'])\n\
                   with open('gone', 'w+b') as f:\n    f.write(b'x' * 100_000)\n    f.flush()\n    held = mmap.mmap(f.fileno(), 4096)\n\
                   os.unlink('gone')\nos.closerange(3, 200)\nwhile True: pass";
