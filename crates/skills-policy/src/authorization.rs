@@ -6,10 +6,10 @@ use crate::{Decision, Grants, PermissionDecision};
 
 /// The result for a whole request. One denied permission denies the request.
 ///
-/// There is no partial grant of what a caller asks for: a program that gets less fails half-way,
-/// and what it did until then is harder to explain than a denial. What a skill declares is often
-/// more than its scripts use, so a caller can [omit](crate::Request::omit_ungranted) what nothing
-/// allows of it.
+/// A request of a caller is granted completely or denied: a program with fewer permissions can fail
+/// after it had effects, which are harder to explain than a denial. A skill often declares more
+/// than its scripts use, so a caller can [omit](crate::Request::omit_ungranted) declared
+/// permissions that nothing allows.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[must_use]
 #[expect(
