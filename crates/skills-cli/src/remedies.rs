@@ -71,6 +71,9 @@ impl RemedyDescriptions {
                 let action = "convert the line ends of the script to LF, as `dos2unix` does";
                 return Some(action.to_owned());
             }
+            Remedy::StartAgain => {
+                return Some("start it again: what was refused is allowed now".to_owned());
+            }
             Remedy::Package { skill, missing } => return Some(self.package(skill, missing)),
             Remedy::AcceptDraft { name } => {
                 let name = shell_word(name)?;

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use skills_audit::Disposition;
 use skills_policy::{
     Authorization, Decision, Denial, EarlierAttempt, Evaluation, Grants, Permission,
-    PermissionDecision, Request,
+    PermissionDecision, Request, Target,
 };
 use skills_sandbox::ChangedEntries;
 use tokio::time::timeout;
@@ -72,7 +72,10 @@ impl Authorized {
         loop {
             let request = in_workspace(wishes.request(&checked), &checked, workspace.as_ref());
             let request = planned.without_unanswerable(request);
-            let request = earlier.cloned().into_iter().fold(request, Request::after);
+            let request = match earlier {
+                Some(earlier) => after_attempt(request, &checked, earlier),
+                None => request,
+            };
             let (decision, content) = decide(&checked, &request, record).await?;
             let denial = match decision {
                 Authorization::Granted(grants) => {
@@ -291,6 +294,26 @@ fn in_workspace(
     }
 }
 
+/// Requests what an attempt was refused, with the files of programs as a note: a name alone does not say
+/// what would start.
+fn after_attempt(request: Request, checked: &Checked, earlier: &EarlierAttempt) -> Request {
+    let names = earlier.refused.iter().filter_map(Target::program_name);
+    let paths = names.filter_map(|name| checked.sandbox().program_path(name));
+    let workspace = match &checked.planned().options().workspace {
+        Workspace::Directory(directory) => Some(directory),
+        _ => None,
+    };
+    let texts: Vec<_> = paths
+        .map(|path| {
+            let is_inside = workspace.is_some_and(|workspace| path.starts_with(workspace));
+            let place = if is_inside { " (in the workspace)" } else { "" };
+            format!("starts {}{place}", path.display())
+        })
+        .collect();
+    let request = request.after(earlier.clone());
+    texts.into_iter().fold(request, Request::note)
+}
+
 /// Decides a request. If the decision depends on the content, a private copy is created first; that
 /// copy is authorized and run.
 async fn decide(
@@ -323,7 +346,7 @@ fn decide_without_content(checked: &Checked, request: &Request) -> Option<Author
     let permissions = services.permissions();
     let is_locked = planned.subject().locked_digest().is_some();
     let has_approval = || permissions.has_stored_approval(request);
-    let is_further = request.is_further_attempt();
+    let is_further = request.earlier_attempt().is_some();
     if services.config().recorder.is_enabled() || is_locked || is_further || has_approval() {
         return None;
     }

@@ -23,6 +23,7 @@ use crate::artifacts::ExecutionArtifacts;
 use crate::authorize::{AttemptDecision, Authorized};
 use crate::check::Checked;
 use crate::error::{Repr, RuntimeError};
+use crate::explain::Remedy;
 use crate::host_command::HostCommand;
 use crate::options::ExecutionOptions;
 use crate::plan::Planned;
@@ -123,6 +124,11 @@ async fn run_recorded(
     // From here on the record is redacted, whether the run is denied, fails or succeeds.
     record.redactor = planned.redactor();
     let events = events.map(|events| events.of_run(planned.redactor()));
+    if let Some(input) = &planned.options().input_stream
+        && planned.may_be_repeated()
+    {
+        input.keep();
+    }
     let checked = Arc::new(Checked::new(planned).await?);
     let authorized = match Authorized::decide(checked.clone(), None, record).await? {
         AttemptDecision::Granted(authorized) => authorized,
@@ -157,10 +163,10 @@ async fn repeat(
 ) -> Result<ExecutionArtifacts, RuntimeError> {
     let planned = checked.planned();
     let services = planned.services();
+    if !planned.may_be_repeated() {
+        return Ok(artifacts);
+    }
     for _ in 1..planned.options().attempts() {
-        if !services.can_ask(&planned.options().context) {
-            break;
-        }
         artifacts = record.close_attempt(&services.config().recorder, artifacts)?;
         let next = further_attempt(checked.clone(), earlier, events.clone(), record).await;
         let unstarted = match next {
@@ -182,10 +188,9 @@ async fn repeat(
                 denial.to_string()
             }
             Ok(Further::Allowed { for_later_runs }) => {
-                let note = "what was refused is allowed for later runs of this content";
-                artifacts
-                    .notes
-                    .extend(for_later_runs.then(|| note.to_owned()));
+                if for_later_runs {
+                    artifacts.explanation.remedies = vec![Remedy::StartAgain];
+                }
                 "not started again: the attempt before has effects".to_owned()
             }
             Err(error) if record.has_started() => return Err(error),

@@ -92,7 +92,7 @@ impl Executor {
     /// #     fn run(&self, job: Job) -> RunFuture<'_> {
     /// #         let mut text = String::new();
     /// #         let streams = job.program_streams();
-    /// #         let mut input = streams.input.as_ref().and_then(|input| input.take()).unwrap();
+    /// #         let mut input = streams.input.as_ref().unwrap().take().unwrap().unwrap();
     /// #         let events = streams.events.clone().unwrap();
     /// #         Box::pin(async move {
     /// #             let read = tokio::task::spawn_blocking(move || input.read_to_string(&mut text).map(|_| text));

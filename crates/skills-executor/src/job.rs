@@ -24,7 +24,15 @@ pub(crate) fn build_job(run: &Authorized, stdin: Bytes) -> Result<Job, RuntimeEr
     let planned = run.planned();
     let options = planned.options();
     let granted = run.grants().variables();
-    let job = Job::new(run.grants().clone(), job_program(planned, run.content())?);
+    let mut grants = run.grants().clone();
+    if let Some(earlier) = run.request().earlier_attempt() {
+        grants.deduct_time(earlier.ran());
+    }
+    // A question about any program would be larger than one about those that it tries to start.
+    if planned.may_be_repeated() && run.checked().sandbox().names_refused_programs() {
+        grants.allow_processes();
+    }
+    let job = Job::new(grants, job_program(planned, run.content())?);
     let job = set_protocol_env(job, run, &stdin);
     let mut job = options
         .target

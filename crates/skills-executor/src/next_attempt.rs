@@ -1,9 +1,7 @@
 //! The refusals and the effects of an attempt, for a further one.
 
-use skills_policy::{
-    Access, EarlierAttempt, FileGrant, Policy, RaisedLimit, ResourceLimits, RunEffects, Target,
-};
-use skills_sandbox::{RunOutput, Termination};
+use skills_policy::{Access, EarlierAttempt, FileGrant, Policy, RaisedLimit, RunEffects, Target};
+use skills_sandbox::{OutputStream, RunOutput, Termination};
 
 use crate::authorize::Authorized;
 use crate::explain::{Cause, EndedRun, FactKind, RunExplanation};
@@ -29,8 +27,9 @@ pub(crate) fn earlier_attempt(
     }
     let mut earlier = run.grants().attempt(&run.request_for_content());
     earlier.refused = refused(ended, explanation);
-    earlier.raised = raised(ended.output, explanation, run.grants().limits(), policy);
+    earlier.raised = raised(run, ended.output, explanation, policy);
     earlier.done = done;
+    earlier.add_time(ended.output.duration);
     (!earlier.refused.is_empty() || earlier.raised.is_some()).then_some(earlier)
 }
 
@@ -45,15 +44,20 @@ fn refused(ended: &EndedRun<'_>, explanation: &RunExplanation) -> Vec<Target> {
     rules.filter_map(|rule| ended.rules.target(rule)).collect()
 }
 
-/// Returns the limit that the program reached, with a higher value within the ceiling.
+/// Returns the limit that the program reached, with a higher value within the ceiling. A limit that the
+/// caller chose is not raised.
 fn raised(
+    run: &Authorized,
     output: &RunOutput,
     explanation: &RunExplanation,
-    limits: &ResourceLimits,
     policy: &Policy,
 ) -> Option<RaisedLimit> {
-    let ceiling = policy.ceiling();
+    let (limits, ceiling) = (run.grants().limits(), policy.ceiling());
+    let options = run.planned().options();
     if matches!(output.termination, Termination::TimedOut { .. }) {
+        if options.timeout_ms.is_some() {
+            return None;
+        }
         let from = limits.wall_time;
         let to = (from.saturating_mul(TIME_FACTOR)).min(ceiling.wall_time);
         return (from < to).then_some(RaisedLimit::WallTime { from, to });
@@ -67,7 +71,8 @@ fn raised(
     );
     let from = limits.memory_bytes;
     let to = (from.saturating_mul(MEMORY_FACTOR)).min(ceiling.memory_bytes);
-    (is_observed && from < to).then_some(RaisedLimit::Memory { from, to })
+    (is_observed && options.memory_bytes.is_none() && from < to)
+        .then_some(RaisedLimit::Memory { from, to })
 }
 
 /// Returns what an attempt has done that a further one would do again. What is not known counts as done.
@@ -99,8 +104,15 @@ pub(crate) fn effects(
     if output.connections_omitted > 0 {
         done.hosts.push("other hosts".to_owned());
     }
-    let bytes = output.stdout.total_bytes() + output.stderr.total_bytes();
-    done.has_given_output = is_given && bytes > 0;
-    done.has_taken_input = options.input_stream.is_some();
+    let streams = [
+        (OutputStream::Stdout, &output.stdout),
+        (OutputStream::Stderr, &output.stderr),
+    ];
+    let mut kept = streams
+        .iter()
+        .filter(|(stream, _)| !options.shown_output.contains(stream));
+    done.has_given_output = is_given && kept.any(|(_, captured)| captured.total_bytes() > 0);
+    let mut input = options.input_stream.iter();
+    done.has_taken_input = input.any(|input| !input.is_repeatable());
     done
 }

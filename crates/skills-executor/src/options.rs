@@ -9,7 +9,7 @@ use skills_discovery::is_source_path;
 use skills_policy::{
     Access, Capability, HostPattern, Policy, ResourceLimits, SandboxChoice, Secret,
 };
-use skills_sandbox::{InputStream, ProgramTerminal};
+use skills_sandbox::{InputStream, OutputStream, ProgramTerminal};
 
 use crate::error::{Repr, RuntimeError};
 use crate::machine::default_memory_bytes;
@@ -110,6 +110,10 @@ pub struct ExecutionOptions {
     /// A terminal of its own for the program, on backends that have one (native programs on Linux).
     /// Others ignore it. Default: none, so that the program has three pipes.
     pub terminal: Option<ProgramTerminal>,
+    /// The output streams whose [events](skills_sandbox::RunEvent::Output) are only shown to a person, such
+    /// as on a terminal. What is shown may come again with a further attempt; what went into a pipe or a
+    /// file may not. Default: none.
+    pub shown_output: Vec<OutputStream>,
     /// Number of bytes that are kept of each output stream, a quarter of them from the end. `None`
     /// means the default. Limited by the policy.
     pub captured_bytes: Option<usize>,
@@ -260,6 +264,7 @@ impl Default for ExecutionOptions {
             stdin: None,
             input_stream: None,
             terminal: None,
+            shown_output: Vec::new(),
             captured_bytes: None,
             output_limit_bytes: None,
             env: BTreeMap::new(),

@@ -160,6 +160,11 @@ impl Planned {
         &self.mode
     }
 
+    /// Returns true if a further attempt can follow a refusal.
+    pub(crate) fn may_be_repeated(&self) -> bool {
+        self.options.attempts() > 1 && self.services.can_ask(&self.options.context)
+    }
+
     pub(crate) fn options(&self) -> &ExecutionOptions {
         &self.options
     }

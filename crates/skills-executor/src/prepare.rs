@@ -59,7 +59,7 @@ impl Ready {
         let job = authorized
             .packages()
             .add_to(job)
-            .streams(streams.for_job(events.as_ref()));
+            .streams(streams.for_job(events.as_ref())?);
         let user_home = services.config().user_home.as_deref();
         let job = user_home.into_iter().fold(job, Job::user_home);
         let job = job.locale(services.config().locale.clone());

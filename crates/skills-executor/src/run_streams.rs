@@ -35,10 +35,13 @@ impl RunStreams {
         let mut input = planned.options().input_stream.clone();
         let mut stdin = planned.stdin().clone();
         if !planned.uses_programs_of_host()
-            && let Some(reader) = input.take().as_ref().and_then(InputStream::take)
+            && let Some(input) = input.take()
         {
-            let read = read_to_end(reader, wall_time).await;
-            stdin = read.map_err(|source| Repr::ProgramInput { source })?.into();
+            let unreadable = |source| Repr::ProgramInput { source };
+            if let Some(reader) = input.take().map_err(unreadable)? {
+                let read = read_to_end(reader, wall_time).await;
+                stdin = read.map_err(unreadable)?.into();
+            }
         }
         let terminal = planned.options().terminal.clone();
         Ok(Self {
@@ -55,22 +58,26 @@ impl RunStreams {
     }
 
     /// Returns the streams for the backend, which sends the output to `events`.
-    pub(crate) fn for_job(&self, events: Option<&EventSender>) -> ProgramStreams {
+    ///
+    /// # Errors
+    /// Fails if the input of the caller cannot be opened.
+    pub(crate) fn for_job(
+        &self,
+        events: Option<&EventSender>,
+    ) -> Result<ProgramStreams, RuntimeError> {
+        let input = self.input.as_ref().map(InputStream::take).transpose();
+        let input = input.map_err(|source| Repr::ProgramInput { source })?;
         let mut streams = ProgramStreams::default();
-        streams.input = self
-            .input
-            .as_ref()
-            .and_then(InputStream::take)
-            .map(|inner| {
-                InputStream::new(RecordingReader {
-                    inner,
-                    recorded: Arc::clone(&self.recorded),
-                    hashed_bytes: self.hashed_bytes(),
-                })
-            });
+        streams.input = input.flatten().map(|inner| {
+            InputStream::new(RecordingReader {
+                inner,
+                recorded: Arc::clone(&self.recorded),
+                hashed_bytes: self.hashed_bytes(),
+            })
+        });
         streams.events = events.cloned();
         streams.terminal = self.terminal.clone();
-        streams
+        Ok(streams)
     }
 
     /// Returns how many bytes of the input are hashed for the record. Keys are not: the hash of a
@@ -159,9 +166,10 @@ mod tests {
             terminal,
             recorded: Arc::default(),
         };
-        let input = streams.for_job(None).input.unwrap();
+        let input = streams.for_job(None).unwrap().input.unwrap();
         let mut text = String::new();
-        input.take().unwrap().read_to_string(&mut text).unwrap();
+        let mut reader = input.take().unwrap().unwrap();
+        reader.read_to_string(&mut text).unwrap();
         assert_eq!(text, "password");
         streams.input_hash()
     }

@@ -89,14 +89,13 @@ pub(crate) async fn call(
     }
     // Only if the call ended because of the request. If it succeeded in another way, no response is
     // needed.
-    if output.has_code(ToolErrorCode::ApprovalRequired) {
-        match approver.unresolved() {
-            Some(Unresolved::Prompt(elicitation)) => {
-                return input_required(server, &binding, elicitation).map(Into::into);
-            }
-            Some(Unresolved::Hint(hint)) => output.replace_hint(hint),
-            None => {}
+    let is_required = output.has_code(ToolErrorCode::ApprovalRequired);
+    match approver.unresolved() {
+        Some(Unresolved::Prompt(prompt)) if is_required || prompt.is_after_refusal => {
+            return input_required(server, &binding, prompt).map(Into::into);
         }
+        Some(Unresolved::Hint(hint)) if is_required => output.replace_hint(hint),
+        _ => {}
     }
     Ok(to_result(output))
 }

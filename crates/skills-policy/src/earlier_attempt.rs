@@ -1,6 +1,7 @@
 //! An attempt of a run that a further one continues.
 
 use std::path::PathBuf;
+use std::time::Duration;
 
 use crate::question::{RaisedLimit, RunEffects};
 use crate::{Decision, Permission, PermissionDecision, ResourceLimits, Target};
@@ -16,6 +17,10 @@ pub struct EarlierAttempt {
     pub(crate) content: AttemptContent,
     pub(crate) decisions: Vec<PermissionDecision>,
     pub(crate) limits: ResourceLimits,
+    /// The number of attempts, with this one.
+    pub(crate) attempts: u32,
+    /// How long their programs ran together.
+    pub(crate) ran: Duration,
     /// The refused permissions. Only those that an enforcing layer observed belong here: output of a
     /// program must not choose what a user is asked.
     pub refused: Vec<Target>,
@@ -34,6 +39,17 @@ pub(crate) struct AttemptContent {
 }
 
 impl EarlierAttempt {
+    /// Adds the time that its program ran. All attempts together have the wall-clock time of one.
+    pub fn add_time(&mut self, ran: Duration) {
+        self.ran = self.ran.saturating_add(ran);
+    }
+
+    /// Returns how long its program and those of earlier attempts ran together.
+    #[must_use]
+    pub fn ran(&self) -> Duration {
+        self.ran
+    }
+
     /// Returns true if it was granted a permission.
     #[must_use]
     pub fn had(&self, permission: &Permission) -> bool {

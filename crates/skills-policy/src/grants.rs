@@ -3,6 +3,7 @@
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use crate::evaluation_result::RuleEvaluation;
 use crate::key_paths::may_hold_keys;
@@ -13,6 +14,10 @@ use crate::{
     Capability, Decision, EarlierAttempt, HostFilter, HostPattern, Permission, PermissionDecision,
     Request, ResourceLimits, RunEffects,
 };
+
+/// The wall-clock time of a further attempt of which earlier ones used all: it ends with the limit as its
+/// reason.
+const MIN_WALL_TIME: Duration = Duration::from_secs(1);
 
 /// What a run may do: the proof of authorization that a sandbox backend requires.
 ///
@@ -64,14 +69,31 @@ impl Grants {
     /// Returns the attempt of a run with these grants, which was refused nothing and has done nothing yet.
     /// `request` is the one that they were granted for.
     pub fn attempt(&self, request: &Request) -> EarlierAttempt {
+        let earlier = request.earlier_attempt();
         EarlierAttempt {
             content: request.content(),
             decisions: self.decisions.clone(),
             limits: self.limits.clone(),
+            attempts: earlier.map_or(0, |earlier| earlier.attempts) + 1,
+            ran: earlier.map_or(Duration::ZERO, |earlier| earlier.ran),
             refused: Vec::new(),
             raised: None,
             done: RunEffects::default(),
         }
+    }
+
+    /// Lets the program of the run create processes although it may start no other program: what it tries
+    /// to start is then refused by name. Without this, creating the process is refused.
+    pub fn allow_processes(&mut self) {
+        if self.spawn == SpawnGrant::None {
+            self.spawn = SpawnGrant::Programs(BTreeSet::new());
+        }
+    }
+
+    /// Takes the time that earlier attempts of the run had from the wall-clock time.
+    pub fn deduct_time(&mut self, ran: Duration) {
+        let rest = self.limits.wall_time.saturating_sub(ran);
+        self.limits.wall_time = rest.max(MIN_WALL_TIME);
     }
 
     /// Returns true if they grant nothing that an earlier attempt did not have.

@@ -422,7 +422,7 @@ impl PermissionManager {
             subjects: others.into_iter().flatten().chain(permissions).collect(),
             covers: coverage(request),
             done: earlier.map_or_else(RunEffects::default, |earlier| earlier.done.clone()),
-            is_after_refusal: earlier.is_some(),
+            attempts: earlier.map_or(0, |earlier| earlier.attempts),
             name: request.name.clone(),
             directory: request.directory.clone(),
             command: request.command.clone(),

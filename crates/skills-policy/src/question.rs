@@ -23,8 +23,9 @@ pub struct Question {
     /// What earlier attempts of the run have done; nothing before the first one.
     #[serde(skip_serializing_if = "RunEffects::is_none")]
     pub done: RunEffects,
-    /// True if an earlier attempt was refused what is asked.
-    pub is_after_refusal: bool,
+    /// The number of attempts of the run that ended. The last one was refused what is asked.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub attempts: u32,
     /// The display name of the skill, which the skill chooses itself.
     pub name: String,
     /// The skill directory, the directory that a host command works on, or the project.
@@ -148,7 +149,7 @@ impl Question {
             subjects: vec![Subject::Project { skills }],
             covers: Coverage::default(),
             done: RunEffects::default(),
-            is_after_refusal: false,
+            attempts: 0,
             name: String::new(),
             directory: directory.into(),
             command: Vec::new(),
@@ -157,6 +158,12 @@ impl Question {
             limits: ResourceLimits::default(),
             notes: Vec::new(),
         }
+    }
+
+    /// Returns true if an earlier attempt was refused what is asked.
+    #[must_use]
+    pub fn is_after_refusal(&self) -> bool {
+        self.attempts > 0
     }
 
     /// Returns the permissions that are asked for.
@@ -224,6 +231,14 @@ impl Question {
             vec![Answer::AllowSession]
         }
     }
+}
+
+#[expect(
+    clippy::trivially_copy_pass_by_ref,
+    reason = "the signature that serde wants"
+)]
+fn is_zero(count: &u32) -> bool {
+    *count == 0
 }
 
 impl RaisedLimit {

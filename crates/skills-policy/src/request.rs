@@ -394,10 +394,10 @@ impl Request {
         self
     }
 
-    /// Returns true if it continues [after](Self::after) an attempt.
+    /// Returns the attempt that this one follows.
     #[must_use]
-    pub fn is_further_attempt(&self) -> bool {
-        self.earlier.is_some()
+    pub fn earlier_attempt(&self) -> Option<&EarlierAttempt> {
+        self.earlier.as_ref()
     }
 
     /// Returns the requested permissions without duplicates, in the order of [`Permission`].

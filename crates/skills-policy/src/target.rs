@@ -91,6 +91,15 @@ impl Target {
         }
     }
 
+    /// Returns the name of the program, `None` for other targets.
+    #[must_use]
+    pub fn program_name(&self) -> Option<&str> {
+        match &self.0 {
+            Kind::Program(name) => Some(name),
+            _ => None,
+        }
+    }
+
     /// Returns the same target for another file or directory; targets without a path are unchanged.
     ///
     /// # Errors

@@ -263,7 +263,8 @@ fn termination(stop: StopReason, status: LeaderStatus, limits: &ResourceLimits) 
 
 /// Passes the input of the caller to the program.
 async fn feed_stdin(end: InputEnd, input: &[u8], streams: &ProgramStreams) -> io::Result<()> {
-    let stream = streams.input.as_ref().and_then(InputStream::take);
+    let stream = streams.input.as_ref().map(InputStream::take);
+    let stream = stream.transpose()?.flatten();
     match (end, stream) {
         (InputEnd::Pipe(pipe), Some(stream)) => forward_stdin(pipe, stream),
         (InputEnd::Pipe(pipe), None) => write_stdin(pipe, input).await,

@@ -119,10 +119,10 @@ fn headline(question: &Question) -> String {
     } else {
         format!("skill `{name}`")
     };
-    if question.is_after_refusal && question.done.is_none() {
+    if question.is_after_refusal() && question.done.is_none() {
         return format!("Run {subject} again, and allow what it was refused? {command}");
     }
-    if question.is_after_refusal {
+    if question.is_after_refusal() {
         let done = format_item(&question.done.to_string());
         return format!("It {done}. Allow {subject} what it was refused, from now on? {command}");
     }

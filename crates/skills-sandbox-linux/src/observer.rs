@@ -16,15 +16,14 @@
 
 mod address;
 mod connection;
+mod granted_programs;
 mod memory_file;
 mod network;
 mod program;
 mod scratch;
 
-use std::collections::BTreeSet;
 use std::io;
 use std::os::fd::{AsRawFd, OwnedFd, RawFd};
-use std::path::PathBuf;
 use std::pin::pin;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
@@ -32,22 +31,21 @@ use std::time::Duration;
 use libc::{c_int, c_long, seccomp_notif, seccomp_notif_resp};
 use nix::errno::Errno;
 use skills_egress::ProxySummary;
-use skills_policy::SpawnGrant;
 use skills_sandbox::{Evidence, NeverAllowed, Refusal, Refusals, RefusedOperation, SandboxError};
-use skills_seccomp::{DeniedFamily, HOST_SOCKETS, OWN_PROGRAMS, shared_mapping_bytes};
+use skills_seccomp::{DeniedFamily, HOST_SOCKETS, shared_mapping_bytes};
 use tokio::io::Interest;
 use tokio::io::unix::AsyncFd;
 use tokio::time::timeout;
 
 use crate::local_sockets::LocalSockets;
-use crate::path_rule::PathAccess;
 use crate::plan::Plan;
 use crate::shared_mappings::SharedMappings;
 use address::CopiedAddress;
 pub(crate) use connection::can_copy_descriptors;
 use connection::{ConnectCall, Connections, FinishedConnection};
+pub(crate) use granted_programs::GrantedPrograms;
 use network::{Destination, NetworkObserver, OwnConnection, OwnConnections, parse_address};
-use program::{ObservedProgram, read_program};
+use program::read_program;
 use scratch::{LookupError, Scratch};
 
 /// Lets a notification wake the host process on the same processor (Linux 6.6).
@@ -92,13 +90,6 @@ enum Tried {
     OwnNetwork(OwnConnection),
 }
 
-/// The programs that a run may start.
-struct GrantedPrograms {
-    spawn: SpawnGrant,
-    /// Canonical paths at or below which Landlock lets programs start.
-    executable: BTreeSet<PathBuf>,
-}
-
 /// What a notified call tries.
 enum NotifiedCall {
     Process,
@@ -133,6 +124,7 @@ impl Observer {
     pub(crate) fn start(
         listener: Option<OwnedFd>,
         plan: &Plan,
+        programs: GrantedPrograms,
         local_sockets: LocalSockets,
         home: Option<&OwnedFd>,
         mappings: &Arc<SharedMappings>,
@@ -144,7 +136,7 @@ impl Observer {
         Ok(Some(Self {
             listener: register(listener)
                 .map_err(|error| SandboxError::setup("observing the process", error))?,
-            programs: GrantedPrograms::new(plan),
+            programs,
             networks: NetworkObserver::new(plan.network, &plan.services),
             has_hosts: plan.network.proxy_port().is_some(),
             connections: match local_sockets {
@@ -443,39 +435,6 @@ enum Pending {
     Notification,
     Nothing,
     Ended,
-}
-
-impl GrantedPrograms {
-    fn new(plan: &Plan) -> Self {
-        let executable = plan
-            .paths()
-            .iter()
-            .filter(|rule| rule.access == PathAccess::Execute)
-            .filter_map(|rule| rule.path.canonicalize().ok())
-            .collect();
-        Self {
-            spawn: plan.spawn.clone(),
-            executable,
-        }
-    }
-
-    /// Returns what is refused of starting a program; `None` if it starts, or if its file is not
-    /// known and its name is granted.
-    fn refused(&self, program: &ObservedProgram) -> Option<RefusedOperation> {
-        let is_executable = |target: &PathBuf| {
-            let mut ancestors = target.ancestors();
-            ancestors.any(|ancestor| self.executable.contains(ancestor))
-        };
-        match &program.target {
-            Some(target) if is_executable(target) => None,
-            _ if !self.spawn.allows_program(&program.name) => {
-                let name = program.name.clone();
-                Some(RefusedOperation::StartProgram { name })
-            }
-            Some(_) => Some(never_allowed(&OWN_PROGRAMS)),
-            None => None,
-        }
-    }
 }
 
 #[expect(

@@ -463,20 +463,23 @@ fn spawn_rules(grants: &Grants, program_finder: &ProgramFinder) -> Vec<PathRule>
             .filter_map(|name| program_finder.find_program(name))
             .flat_map(|program| program_rules(&program).collect::<Vec<_>>())
             .collect(),
-        SpawnGrant::Any => {
-            let own_dir = grants
-                .files()
-                .first()
-                .map(|file| PathRule::granted(file.path(), PathAccess::Execute));
-            let of_user = program_finder
-                .fallback_program_directories()
-                .map(|directory| PathRule::system(directory, PathAccess::Execute));
-            system_rules(&["/usr", "/bin"], PathAccess::Execute)
-                .chain(of_user)
-                .chain(own_dir)
-                .collect()
-        }
+        SpawnGrant::Any => any_program_rules(grants, program_finder),
     }
+}
+
+/// Returns rules for any program of the system, of the user, and of the skill.
+pub(crate) fn any_program_rules(grants: &Grants, program_finder: &ProgramFinder) -> Vec<PathRule> {
+    let own_dir = grants
+        .files()
+        .first()
+        .map(|file| PathRule::granted(file.path(), PathAccess::Execute));
+    let of_user = program_finder
+        .fallback_program_directories()
+        .map(|directory| PathRule::system(directory, PathAccess::Execute));
+    system_rules(&["/usr", "/bin"], PathAccess::Execute)
+        .chain(of_user)
+        .chain(own_dir)
+        .collect()
 }
 
 /// Returns the arguments: the program under the name it expects, its leading arguments, the script

@@ -5,6 +5,7 @@ use skills_egress::ProxyLog;
 use skills_policy::SpawnGrant;
 use skills_process::ProgramFinder;
 use skills_sandbox::{EnforcementReport, Quota, ScriptType};
+use skills_store::PrivateDir;
 
 use crate::cgroup::{self, Cgroup};
 use crate::disk_limits::writes_without_quota;
@@ -199,6 +200,7 @@ impl ReportInput<'_> {
     fn add_processes(&self, report: EnforcementReport) -> EnforcementReport {
         let allowed = match &self.plan.spawn {
             SpawnGrant::None => "no second process".to_owned(),
+            SpawnGrant::Programs(names) if names.is_empty() => "no other program".to_owned(),
             SpawnGrant::Programs(names) => {
                 let names: Vec<&str> = names.iter().map(String::as_str).collect();
                 format!(
@@ -218,7 +220,8 @@ impl ReportInput<'_> {
         };
         // An allowlist of programs is not a boundary, since a program can load any code it can
         // read.
-        let is_allowlist = matches!(self.plan.spawn, SpawnGrant::Programs(_));
+        let is_allowlist =
+            matches!(&self.plan.spawn, SpawnGrant::Programs(names) if !names.is_empty());
         let observed = if self.is_observed {
             ""
         } else {
@@ -230,6 +233,23 @@ impl ReportInput<'_> {
         } else {
             report.partial("processes", detail)
         }
+    }
+}
+
+/// Removes what a run created outside of its namespaces, and adds to the report what could not be
+/// removed.
+pub(crate) async fn clean_up(
+    report: EnforcementReport,
+    cgroup: Option<Cgroup>,
+    scratch: Option<PrivateDir>,
+) -> EnforcementReport {
+    let report = match cgroup {
+        Some(cgroup) => report.cleanup_of("control-group", cgroup.remove().await),
+        None => report,
+    };
+    match scratch {
+        Some(scratch) => report.cleanup(scratch.remove()),
+        None => report,
     }
 }
 

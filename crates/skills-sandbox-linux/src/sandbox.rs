@@ -31,13 +31,13 @@ use crate::key_rules::check_rules;
 use crate::landlock_abi::LandlockAbi;
 use crate::local_sockets::LocalSockets;
 use crate::name_server::{NameServer, with_names};
-use crate::observer::{Observer, observed, refusals};
+use crate::observer::{GrantedPrograms, Observer, observed, refusals};
 use crate::path_rule::PlanContext;
 use crate::plan::Plan;
 use crate::private_terminal::with_size;
 use crate::processors::Processors;
 use crate::program_status::program_termination;
-use crate::report::{ReportInput, probe_report};
+use crate::report::{ReportInput, clean_up, probe_report};
 use crate::resident_monitor::{ResidentMonitor, memory_refusal, memory_termination, run_monitored};
 use crate::rlimits::MemoryCounting;
 use crate::rootfs_plan::choose_scratch_path;
@@ -229,6 +229,7 @@ impl LinuxSandbox {
         let observer = Observer::start(
             child.listeners.filter.take(),
             &plan,
+            GrantedPrograms::new(&plan, &job, &self.program_finder),
             local_sockets,
             home.as_ref(),
             &mappings,
@@ -523,23 +524,6 @@ fn tcp_listener(socket: OwnedFd) -> io::Result<tokio::net::TcpListener> {
     tokio::net::TcpListener::from_std(listener)
 }
 
-/// Removes what a run created outside of its namespaces, and adds to the report what could not be
-/// removed.
-async fn clean_up(
-    report: EnforcementReport,
-    cgroup: Option<Cgroup>,
-    scratch: Option<PrivateDir>,
-) -> EnforcementReport {
-    let report = match cgroup {
-        Some(cgroup) => report.cleanup_of("control-group", cgroup.remove().await),
-        None => report,
-    };
-    match scratch {
-        Some(scratch) => report.cleanup(scratch.remove()),
-        None => report,
-    }
-}
-
 fn supervise_error(error: io::Error) -> SandboxError {
     SandboxError::setup("supervising the process", error)
 }
@@ -561,6 +545,16 @@ impl Sandbox for LinuxSandbox {
 
     fn reports_changes(&self) -> bool {
         true
+    }
+
+    fn names_refused_programs(&self) -> bool {
+        // Without namespaces, processes could survive their run.
+        let level = self.host_support.isolation_level(self.isolation_mode);
+        level.is_ok_and(|level| level == IsolationLevel::Namespaces)
+    }
+
+    fn program_path(&self, name: &str) -> Option<PathBuf> {
+        Some(self.program_finder.find_program(name)?.executable)
     }
 
     fn probe(&self) -> Result<EnforcementReport, SandboxError> {

@@ -36,6 +36,7 @@ mod env_variable;
 mod error;
 mod job;
 mod job_of_user;
+mod kept_input;
 mod locale;
 mod program;
 mod program_environment;

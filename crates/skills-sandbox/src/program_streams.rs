@@ -7,6 +7,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use bytes::{Buf, Bytes};
 use tokio::sync::mpsc;
 
+use crate::kept_input::KeptInput;
 use crate::{EventSender, ProgramTerminal};
 
 /// The number of pieces of input that wait for their reader.
@@ -31,18 +32,71 @@ pub struct ProgramStreams {
 
 /// Input that is read while a program runs, by the first that [takes](Self::take) it.
 #[derive(Clone)]
-pub struct InputStream(Arc<Mutex<Option<Box<dyn Read + Send>>>>);
+pub struct InputStream(Arc<Mutex<Source>>);
+
+/// Where the reader of an input stream comes from.
+enum Source {
+    /// Read once; `None` after that.
+    Once(Option<BoxedReader>),
+    /// Opened for each program.
+    Opened(Box<dyn Fn() -> io::Result<BoxedReader> + Send>),
+    /// Kept from its start on, for further programs.
+    Kept(Arc<KeptInput>),
+}
+
+type BoxedReader = Box<dyn Read + Send>;
 
 impl InputStream {
     /// Creates an input stream. Reading may block for any time, also after the end of the program.
     pub fn new(reader: impl Read + Send + 'static) -> Self {
-        Self(Arc::new(Mutex::new(Some(Box::new(reader)))))
+        Self::of(Source::Once(Some(Box::new(reader))))
     }
 
-    /// Returns the reader, or `None` if it was taken before.
+    /// Creates an input stream that is opened again for each attempt of a run, such as the keys of a
+    /// terminal: an attempt does not get what was read before.
+    pub fn opened<R: Read + Send + 'static>(
+        open: impl Fn() -> io::Result<R> + Send + 'static,
+    ) -> Self {
+        let open = move || Ok(Box::new(open()?) as BoxedReader);
+        Self::of(Source::Opened(Box::new(open)))
+    }
+
+    fn of(source: Source) -> Self {
+        Self(Arc::new(Mutex::new(source)))
+    }
+
+    /// Keeps what is read, so that a further attempt of a run reads the same from its start on. Input
+    /// of more than 1 MiB is not kept.
+    pub fn keep(&self) {
+        let mut source = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Source::Once(reader) = &mut *source
+            && let Some(reader) = reader.take()
+        {
+            *source = Source::Kept(Arc::new(KeptInput::new(reader)));
+        }
+    }
+
+    /// Returns true if the next program reads all input that the first one could read.
     #[must_use]
-    pub fn take(&self) -> Option<Box<dyn Read + Send>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).take()
+    pub fn is_repeatable(&self) -> bool {
+        match &*self.0.lock().unwrap_or_else(PoisonError::into_inner) {
+            Source::Once(reader) => reader.is_some(),
+            Source::Opened(_) => true,
+            Source::Kept(kept) => kept.is_complete(),
+        }
+    }
+
+    /// Returns the reader; `None` if it was taken before and is not [repeatable](Self::is_repeatable).
+    ///
+    /// # Errors
+    /// Fails if the input cannot be opened.
+    pub fn take(&self) -> io::Result<Option<Box<dyn Read + Send>>> {
+        let mut source = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        match &mut *source {
+            Source::Once(reader) => Ok(reader.take()),
+            Source::Opened(open) => open().map(Some),
+            Source::Kept(kept) => Ok(kept.reader().map(|reader| Box::new(reader) as BoxedReader)),
+        }
     }
 }
 
@@ -109,8 +163,28 @@ mod tests {
     #[test]
     fn an_input_stream_is_taken_once() {
         let stream = InputStream::new(io::empty());
-        assert!(stream.clone().take().is_some());
-        assert!(stream.take().is_none());
+        assert!(stream.is_repeatable());
+        assert!(stream.clone().take().unwrap().is_some());
+        assert!(stream.take().unwrap().is_none() && !stream.is_repeatable());
+    }
+
+    #[test]
+    fn input_is_opened_or_kept_for_each_attempt() {
+        let read = |stream: &InputStream| {
+            let mut text = String::new();
+            let mut reader = stream.take().unwrap().unwrap();
+            reader.read_to_string(&mut text).unwrap();
+            text
+        };
+        let opened = InputStream::opened(|| Ok(&b"keys"[..]));
+        let kept = InputStream::new(&b"pipe"[..]);
+        kept.keep();
+        for (stream, expected) in [(opened, "keys"), (kept, "pipe")] {
+            for _ in 0..2 {
+                assert!(stream.is_repeatable());
+                assert_eq!(read(&stream), expected);
+            }
+        }
     }
 
     #[tokio::test]
@@ -122,7 +196,7 @@ mod tests {
         let (sink, stream) = InputSink::new();
         let reader = tokio::task::spawn_blocking(move || {
             let mut text = String::new();
-            let mut reader = stream.take().unwrap();
+            let mut reader = stream.take().unwrap().unwrap();
             reader.read_to_string(&mut text).map(|_| text)
         });
         for piece in ["one ", "", "two"] {

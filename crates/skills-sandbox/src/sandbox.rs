@@ -1,6 +1,7 @@
 //! The trait that backends implement.
 
 use std::future::Future;
+use std::path::PathBuf;
 use std::pin::Pin;
 
 use skills_policy::Grants;
@@ -93,6 +94,18 @@ pub trait Sandbox: Send + Sync {
     /// writable directories itself. The default is false.
     fn reports_changes(&self) -> bool {
         false
+    }
+
+    /// Returns true if a program that a run was refused is known by its name, provided that the run
+    /// may create processes. Default: false.
+    fn names_refused_programs(&self) -> bool {
+        false
+    }
+
+    /// Returns the file that starts if a program of this name is granted, without symlinks; `None` if there
+    /// is none, or if programs are not those of the host. The default is `None`.
+    fn program_path(&self, _name: &str) -> Option<PathBuf> {
+        None
     }
 
     /// Reports the restrictions that a run would get on this host, without running anything.

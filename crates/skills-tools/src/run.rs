@@ -23,7 +23,7 @@ use serde_json::{Value, json};
 use skills_runtime::policy::{HostPattern, PolicyError, ResourceLimits};
 use skills_runtime::{
     Entry, ErrorKind, Evidence, ExecutionArtifacts, ExecutionOptions, HostCommand, InputProtocol,
-    RefusedOperation, Remedy, RunTarget, RuntimeError, SkillPrograms,
+    OutputStream, RefusedOperation, Remedy, RunTarget, RuntimeError, SkillPrograms,
 };
 
 use self::implicit_uses::ImplicitUses;
@@ -258,6 +258,9 @@ impl ProgramRunner {
             input_protocol: InputProtocol::ScriptRunner,
             // Models cannot use more, and concurrent runs must not fill the memory.
             captured_bytes: Some(MAX_OUTPUT_BYTES),
+            // Progress is shown; the result contains the output of the last attempt alone.
+            shown_output: vec![OutputStream::Stdout, OutputStream::Stderr],
+            max_attempts: u32::MAX,
             context: context.clone(),
             ..ExecutionOptions::default()
         };

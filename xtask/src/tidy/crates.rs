@@ -76,10 +76,10 @@ const CRATES: &[(&str, usize, &[&str])] = &[
     ("skills-build", 2_280, &["skills-store"]),
     // Questions as values, what a further attempt of a run takes over, and what a run goes without.
     // Limits that the user raises.
-    ("skills-policy", 8_850, &["skills-clients"]),
+    ("skills-policy", 8_950, &["skills-clients"]),
     // Events of runs, the grace of a cancellation and of a deadline, the language and time zone of
-    // the user.
-    ("skills-sandbox", 3_400, &["skills-policy"]),
+    // the user. Input that further attempts read again.
+    ("skills-sandbox", 3_620, &["skills-policy"]),
     (
         "skills-sandbox-conformance",
         2_700,
@@ -183,8 +183,8 @@ const CRATES: &[(&str, usize, &[&str])] = &[
         // Runs that callers plan and start later, with an interpreter of their own, which the command
         // planned twice.
         "skills-executor",
-        // Further attempts: what one was refused, and what it has done.
-        12_880,
+        // Further attempts: what one was refused, and what it has done. Which output is only shown.
+        13_000,
         &[
             "skills-audit",
             "skills-deps",
@@ -247,8 +247,9 @@ const CRATES: &[(&str, usize, &[&str])] = &[
     // Output is printed while a program runs. Of the command line only what the arguments name is defined.
     (
         "skills-cli",
-        // One command at a time asks, or has a program with the keys, on a terminal.
-        21_800,
+        // One command at a time asks, or has a program with the keys, on a terminal. Questions after
+        // the output of a program.
+        22_050,
         &[
             "skills-build",
             "skills-client-config",

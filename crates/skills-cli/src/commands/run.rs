@@ -14,14 +14,14 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 use skills_runtime::{
     Builder, CallContext, CancellationToken, ErrorKind, ExecutionArtifacts, ExecutionMode,
-    ExecutionOptions, InputFile, PlannedRun, RuntimeError, ScriptType, SkillRuntime, StopSignal,
-    Workspace,
+    ExecutionOptions, InputFile, OutputStream, PlannedRun, RuntimeError, ScriptType, SkillRuntime,
+    StopSignal, Workspace,
 };
 use skills_tools::HookMode;
 
 use self::caller_input::CallerInput;
 use self::hooks::{HookedRun, RunHooks};
-use self::live_output::LiveOutput;
+use self::live_output::{LiveOutput, PrintedAttempts};
 use self::output_files::{create_output_dir, loses_files, write_output_files};
 use self::report::Losses;
 use self::run_terminal::RunTerminal;
@@ -137,9 +137,14 @@ impl Run {
         let terminal = self.connect_terminal(&mut options, context)?;
         let input = self.connect_input(&mut options);
         set_output_limits(&mut options, output);
-        options.context = self
-            .approval
-            .approver()
+        set_further_attempts(&mut options, output);
+        let printed_attempts = PrintedAttempts::default();
+        let approver = self.approval.approver();
+        let approver = approver.map(|inner| match output {
+            Output::Text => printed_attempts.ask_after(inner),
+            _ => inner,
+        });
+        options.context = approver
             .into_iter()
             .fold(options.context, CallContext::approver);
         let cancellation = CancellationToken::new();
@@ -160,7 +165,8 @@ impl Run {
         let live = if output.is_json() {
             None
         } else {
-            Some(LiveOutput::start(cancellation.clone(), terminal)?)
+            let cancellation = cancellation.clone();
+            Some(LiveOutput::start(cancellation, terminal, printed_attempts)?)
         };
         let hooks = self.hooks(&planned, context)?;
         let grace = self.what.programs.grace(context)?;
@@ -499,6 +505,20 @@ fn read_input_file(path: &Path) -> anyhow::Result<InputFile> {
         // Copied before the run, so that the program gets no access to the file itself.
         content: input::read_bytes(path, input::MAX_BYTES)?,
     })
+}
+
+/// Lets the program start again with what the user allows. Output on a terminal may come again.
+fn set_further_attempts(options: &mut ExecutionOptions, output: Output) {
+    options.max_attempts = u32::MAX;
+    if output.is_json() {
+        return;
+    }
+    let is_shown = [
+        (OutputStream::Stdout, io::stdout().is_terminal()),
+        (OutputStream::Stderr, io::stderr().is_terminal()),
+    ];
+    let shown = is_shown.into_iter().filter(|(_, is_shown)| *is_shown);
+    options.shown_output = shown.map(|(stream, _)| stream).collect();
 }
 
 /// Lets a document contain all output of the program, and the program print without a limit.

@@ -447,3 +447,106 @@ fn a_document_has_no_terminal() {
         "{document}"
     );
 }
+
+/// Starts a program that it may not start, after it read a name and printed a question of its own.
+const REFUSED: &str = "import subprocess, sys\n\
+    name = ''\n\
+    while name in ['', 'y']: name = input('Your name? ')\n\
+    print('[y]es, once / [a]lways for this version / [N]o')\n\
+    sys.stdout.flush()\n\
+    year = subprocess.run(['date', '+20%y'], capture_output=True, text=True).stdout\n\
+    print('Hello', name, year[:2])\n";
+
+/// Types an answer until it has its effect: keys that are typed before the prompt reads are discarded.
+fn answer(
+    terminal: &mut UserTerminal,
+    keys: &str,
+    mut is_read: impl FnMut(&mut UserTerminal) -> bool,
+) {
+    while !is_read(terminal) {
+        terminal.type_keys(keys);
+        std::thread::sleep(Duration::from_millis(100));
+    }
+}
+
+/// What it was refused is asked after its output, and both attempts get the keys of the user.
+#[test]
+fn a_program_that_was_refused_runs_again_after_a_yes() {
+    if !has_terminals() {
+        return;
+    }
+    let skill = Scripted::new(REFUSED);
+    let mut terminal = skill.start(&[]);
+    terminal.wait_for("Your name? ").type_keys("Ada\r");
+    terminal.wait_for("[N]o\r\n").wait_for(END);
+    terminal
+        .wait_for("wants to spawn `date`")
+        .wait_for_times("[N]o\r\n", 2);
+    answer(&mut terminal, "y\r", |terminal| {
+        terminal.count("Your name? ") > 1
+    });
+    terminal.type_keys("Bob\r");
+    let (code, shown) = terminal.finish();
+    assert_eq!(code, Some(0), "{shown}");
+    let question = shown.find("Run skill `one` again").unwrap();
+    let first_end = shown.find(END).unwrap();
+    let second = shown.find("Hello Bob 20").unwrap();
+    assert!(first_end < question && question < second, "{shown}");
+    assert!(
+        shown.contains("starts /usr/bin/date") || shown.contains("starts /bin/date"),
+        "{shown}"
+    );
+    assert!(!shown.contains("Hello Ada"), "{shown}");
+}
+
+#[test]
+fn a_program_that_was_refused_keeps_its_end_after_a_no() {
+    if !has_terminals() {
+        return;
+    }
+    let skill = Scripted::new(
+        "import os, sys\ntry:\n    os.execvp('date', ['date'])\nexcept OSError:\n    sys.exit(7)\n",
+    );
+    let mut terminal = skill.start(&[]);
+    terminal.wait_for("[N]o\r\n");
+    answer(&mut terminal, "n\r", |terminal| {
+        terminal.count("failed: exit code 7") > 0
+    });
+    let (code, shown) = terminal.finish();
+    assert_eq!(code, Some(7), "{shown}");
+    assert_eq!(shown.matches("[N]o\r\n").count(), 1, "{shown}");
+}
+
+/// Output that a pipe has cannot be taken back: the answer is for later runs, and the program does not
+/// start again.
+#[test]
+fn a_program_whose_output_is_piped_does_not_run_again() {
+    if !has_terminals() {
+        return;
+    }
+    let skill =
+        Scripted::new("import subprocess\nprint('row', flush=True)\nsubprocess.run(['date'])\n");
+    let inner = skill.command(&[]);
+    let mut words = vec![inner.get_program().to_str().unwrap().to_owned()];
+    words.extend(
+        inner
+            .get_args()
+            .map(|word| word.to_str().unwrap().to_owned()),
+    );
+    let mut piped = Command::new("/bin/sh");
+    piped.args(["-c", "\"$0\" \"$@\" | tee piped"]).args(&words);
+    piped.current_dir(skill.tree.path("scratch")).env_clear();
+    for (name, value) in inner.get_envs() {
+        piped.env(name, value.unwrap());
+    }
+    let mut terminal = UserTerminal::start(&piped);
+    terminal
+        .wait_for("It printed output. ")
+        .wait_for("[N]o\r\n");
+    answer(&mut terminal, "a\r", |terminal| {
+        terminal.count("start it again: what was refused is allowed now") > 0
+    });
+    terminal.finish();
+    let piped = std::fs::read_to_string(skill.tree.path("scratch/piped"));
+    assert_eq!(piped.unwrap(), "row\n");
+}

@@ -88,6 +88,8 @@ pub enum Remedy {
         /// The timeout that was not enough, in milliseconds.
         limit_ms: u64,
     },
+    /// Start the program again: what it was refused is allowed now for this content.
+    StartAgain,
     /// Run although a declared requirement is missing.
     IgnoreRequirements,
     /// Accept a draft, which then is a skill.

@@ -30,6 +30,9 @@ pub(crate) enum ElicitationChannel {
     Request(Box<Peer<RoleServer>>),
     /// As the result of the call, which the client retries with the response. Contains the response
     /// that came with this call, with the digest of its prompt.
+    ///
+    /// A retry runs the program from its start. So nothing is asked after an attempt that has effects, nor
+    /// after one that ran with a response: the next retry would lack it.
     Result(Option<(String, ElicitResult)>),
     /// Not at all: the client does not support elicitation.
     None,
@@ -95,6 +98,11 @@ impl Approver for ElicitationApprover {
                         && *digest == elicitation.request_digest
                     {
                         return Ok(elicitation.parse_response(result));
+                    }
+                    if question.is_after_refusal()
+                        && (response.is_some() || !question.done.is_none())
+                    {
+                        return Ok(None);
                     }
                     let error = "approval is pending; the client retries with the response";
                     (Unresolved::Prompt(elicitation), error)

@@ -105,7 +105,8 @@ fn place_of_commands(question: &Question) -> &'static str {
 #[derive(Debug, Clone)]
 pub(crate) struct Elicitation {
     message: String,
-    description: &'static str,
+    /// Whether the program has run, and would run again.
+    pub(crate) is_after_refusal: bool,
     choices: Vec<Choice>,
     /// Identifies the prompt: prompts with the same digest have the same answer.
     pub(crate) request_digest: String,
@@ -122,11 +123,7 @@ impl Elicitation {
     ) -> Result<Self, BoxError> {
         Ok(Self {
             message: format_question_in_full(question)?,
-            description: if question.is_after_refusal {
-                "Without an answer nothing runs again."
-            } else {
-                "Nothing has run yet. Without an answer it is denied."
-            },
+            is_after_refusal: question.is_after_refusal(),
             choices: allowed_responses.choices(question),
             request_digest: request_digest(question)?,
         })
@@ -137,12 +134,17 @@ impl Elicitation {
     /// # Errors
     /// Not for the forms that are built here.
     pub(crate) fn form_params(&self) -> Result<ElicitRequestParams, BoxError> {
+        let description = if self.is_after_refusal {
+            "Without an answer nothing runs again."
+        } else {
+            "Nothing has run yet. Without an answer it is denied."
+        };
         let schema = json!({
             "type": "object",
             "properties": {"decision": {
                 "type": "string",
                 "title": "Allow this?",
-                "description": self.description,
+                "description": description,
                 "enum": self.choices.iter().map(|choice| choice.name).collect::<Vec<_>>(),
                 "enumNames": self.choices.iter().map(|choice| &choice.title).collect::<Vec<_>>(),
                 // A client that submits the form unchanged denies.
@@ -215,7 +217,7 @@ mod tests {
     fn only_offered_responses_are_accepted() {
         let elicitation = |choices: &[Choice]| Elicitation {
             message: String::new(),
-            description: "",
+            is_after_refusal: false,
             choices: choices.to_vec(),
             request_digest: String::new(),
         };

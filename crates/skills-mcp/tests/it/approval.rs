@@ -371,3 +371,72 @@ async fn the_prompt_of_a_cancelled_call_is_cancelled() {
         "denied_by_policy"
     );
 }
+
+/// A skill with a script that starts `date`, which it does not declare.
+fn dated(first: &str) -> Host {
+    let host = Host::new();
+    let script = format!("{first}\ndate +%Y > /dev/null && echo shown\n");
+    host.skill("dated", "").script("dated", "show.sh", &script);
+    host
+}
+
+fn run_dated() -> Value {
+    json!({"name": "run_skill_script", "arguments": {"skill_name": "dated", "script_name": "show.sh"}})
+}
+
+/// The user is asked once for what the program was refused, and it runs again.
+#[tokio::test]
+async fn a_refusal_is_asked_once_and_the_program_runs_again() {
+    if skip_without_sandbox() {
+        return;
+    }
+    let host = dated("");
+    for lifecycle in [Lifecycle::Legacy, Lifecycle::Stateless] {
+        let server = host.server(&["write"]);
+        let mut client = Client::connect(&server, lifecycle, forms()).await;
+        client.answer = accept("allow_once");
+        let mut result = client.ok("tools/call", run_dated()).await;
+        if lifecycle == Lifecycle::Stateless {
+            let mut again = run_dated();
+            again["requestState"] = result["requestState"].clone();
+            again["inputResponses"] = json!({"permission": accept("allow_once")});
+            client
+                .requests
+                .push(result["inputRequests"]["permission"].clone());
+            result = client.ok("tools/call", again).await;
+        }
+        let text = result["content"][0]["text"].as_str();
+        assert_eq!(text, Some("Program output:\nshown"), "{result}");
+        let message = &client.requests[0]["params"]["message"];
+        let message = message.as_str().unwrap_or_default();
+        assert!(
+            message.starts_with("Run skill `dated` again, and allow what it was refused?")
+                && message.contains("starts /")
+                && message.contains("/date"),
+            "{message}"
+        );
+        assert_eq!(client.requests.len(), 1);
+    }
+}
+
+/// No answer, also none for later runs, lets a program that changed a file run twice.
+#[tokio::test]
+async fn a_program_with_effects_runs_once() {
+    if skip_without_sandbox() {
+        return;
+    }
+    for lifecycle in [Lifecycle::Legacy, Lifecycle::Stateless] {
+        let host = dated("echo run >> /workspace/runs");
+        let server = host.server(&["write"]);
+        let mut client = Client::connect(&server, lifecycle, forms()).await;
+        client.answer = accept("allow_session");
+        let result = client.ok("tools/call", run_dated()).await;
+        assert_eq!(result["isError"], true, "{result}");
+        let runs = std::fs::read_to_string(host.path("workspace/runs"));
+        assert_eq!(runs.unwrap(), "run\n");
+        let is_asked = lifecycle == Lifecycle::Legacy;
+        assert_eq!(client.requests.len(), usize::from(is_asked), "{result}");
+        let text = result["content"].to_string();
+        assert_eq!(text.contains("the user can allow"), !is_asked, "{text}");
+    }
+}

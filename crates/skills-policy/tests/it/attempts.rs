@@ -60,7 +60,7 @@ fn a_refusal_is_a_question_unless_a_rule_decides() {
             "spawn `git` (requested by its last attempt)",
         ]
     );
-    assert!(open.question().is_after_refusal);
+    assert!(open.question().is_after_refusal());
     // A capability that the caller excluded stays excluded. Without other refusals nothing is asked.
     let excluded = second.drop_capability(Capability::Network);
     let open = pending(&manager, &excluded);

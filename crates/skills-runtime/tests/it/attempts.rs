@@ -1,5 +1,6 @@
 //! Further attempts of a run, after an approver allowed what the sandbox stopped.
 
+use std::io::Read;
 use std::path::Path;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
@@ -10,8 +11,8 @@ use skills_runtime::policy::{
 };
 use skills_runtime::policy::{Approver, Effect};
 use skills_runtime::{
-    ExecutionArtifacts, ExecutionOptions, InputSink, Policy, Refusals, SkillRuntime, Termination,
-    Workspace, format_question_in_full,
+    ExecutionArtifacts, ExecutionOptions, InputStream, Policy, Refusals, Remedy, SkillRuntime,
+    Termination, Workspace, format_question_in_full,
 };
 use skills_sandbox::{Evidence, Job, Refusal, RefusedOperation};
 
@@ -97,6 +98,16 @@ impl Scene {
     async fn run(&self, options: ExecutionOptions) -> ExecutionArtifacts {
         let runtime = self.runtime(Policy::default());
         runtime.execute_skill("pdf", options).await.unwrap()
+    }
+
+    /// Lets the program do something first.
+    fn act_before(&self, first: impl Fn(&Job) + Send + 'static) {
+        let mut current = self.fixture.sandbox.act.lock().unwrap();
+        let before = current.take().unwrap();
+        *current = Some(Box::new(move |job: &Job| {
+            first(job);
+            before(job);
+        }));
     }
 
     fn questions(&self) -> Vec<String> {
@@ -206,12 +217,7 @@ fn change_in_workspace(
     let work = scene.fixture.path("work");
     options.workspace = Workspace::Directory(work.clone());
     options.writable_paths = vec![work.clone()];
-    let before = scene.fixture.sandbox.act.lock().unwrap().take().unwrap();
-    let act = move |job: &Job| {
-        change(&work).unwrap();
-        before(job);
-    };
-    *scene.fixture.sandbox.act.lock().unwrap() = Some(Box::new(act));
+    scene.act_before(move |_| change(&work).unwrap());
 }
 
 /// The answer is kept for later runs, and the run is not repeated.
@@ -246,8 +252,13 @@ async fn a_run_with_effects_is_not_repeated() {
             let connections = vec![("a.example".to_owned(), 1).into()];
             *scene.fixture.sandbox.connections.lock().unwrap() = connections;
         }),
-        ("It could read input. ", |_, options| {
-            options.input_stream = Some(InputSink::new().1);
+        ("It could read input. ", |scene, options| {
+            let input = InputStream::new(std::io::repeat(7).take((1 << 20) + 1));
+            options.input_stream = Some(input.clone());
+            scene.act_before(move |_| {
+                let mut reader = input.take().unwrap().unwrap();
+                std::io::copy(&mut reader, &mut std::io::sink()).unwrap();
+            });
         }),
     ];
     for (expected, change) in cases {
@@ -269,10 +280,8 @@ async fn a_run_with_effects_is_not_repeated() {
             "{questions:?}"
         );
         assert_eq!(scene.fixture.sandbox.jobs().len(), 1, "{expected}");
-        let note = "what was refused is allowed for later runs of this content";
-        let is_noted = artifacts.notes.iter().any(|known| known == note);
         // Without a store the answer lasts for the session.
-        assert!(is_noted, "{:?}", artifacts.notes);
+        assert_eq!(artifacts.explanation.remedies, [Remedy::StartAgain]);
         let records = scene.records();
         assert!(
             records[2].ends_with("not started again: the attempt before has effects"),
@@ -365,7 +374,7 @@ async fn a_further_attempt_reads_the_skill_no_more() {
     let opens = Arc::new(AtomicUsize::new(0));
     let (watched, counted) = (Arc::clone(&opened), Arc::clone(&opens));
     let approver = approver_fn(move |question: Question| {
-        assert!(question.is_after_refusal);
+        assert!(question.is_after_refusal());
         let events = watched.read_events().map_or(0, |events| events.len());
         counted.store(events, Ordering::Relaxed);
         async { Some(Answer::AllowOnce) }

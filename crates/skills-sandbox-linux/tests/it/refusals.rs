@@ -294,3 +294,27 @@ async fn a_program_that_the_run_created_is_refused_by_name() {
         assert_eq!(families.collect::<Vec<_>>(), ["own-programs"], "{mode:?}");
     }
 }
+
+/// A question about a name must allow the file that was tried, and no other one.
+#[tokio::test]
+async fn a_file_is_named_only_if_a_grant_of_the_name_starts_it() {
+    for mode in supported_modes() {
+        let skill = Skill::new(mode).tool("Bash(sh:*)").tool("Bash(cp:*)");
+        let script = "cp /bin/true \"$TMPDIR/git\"; \"$TMPDIR/git\"; /bin/true; exit 3";
+        let output = skill.run_shell(script).await;
+        let operations: Vec<_> = output
+            .refusals
+            .list()
+            .iter()
+            .map(|refusal| refusal.operation.to_string())
+            .collect();
+        assert_eq!(
+            operations,
+            [
+                "start a file outside of the directories of programs, such as one that the run created",
+                "spawn `true`"
+            ],
+            "{mode:?}"
+        );
+    }
+}

@@ -130,7 +130,9 @@ async fn run_program(
     };
     let mut run = planned.start();
     while let Some(event) = run.next_event().await {
-        if let RunEvent::Output { stream, bytes } = event
+        if matches!(event, RunEvent::Finished(_)) {
+            live.end_attempt().await;
+        } else if let RunEvent::Output { stream, bytes } = event
             && !live.print(stream, bytes).await
         {
             run.close_output(stream);

@@ -6,8 +6,9 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use bytes::Bytes;
-use skills_runtime::{CancellationToken, OutputStream};
-use tokio::sync::{mpsc, oneshot};
+use skills_runtime::policy::{AnswerFuture, Question};
+use skills_runtime::{Approver, CancellationToken, OutputStream};
+use tokio::sync::{mpsc, oneshot, watch};
 use tokio::time::timeout;
 
 use super::run_terminal::RunTerminal;
@@ -23,12 +24,52 @@ const MAX_STALL: Duration = Duration::from_millis(500);
 /// [filtered](TerminalFilter) on a terminal. A thread writes, since nothing else of the run may
 /// wait for a slow reader.
 pub(super) struct LiveOutput {
-    pieces: mpsc::Sender<(OutputStream, Bytes)>,
+    pieces: mpsc::Sender<Piece>,
     closed: Arc<[AtomicBool; 2]>,
     printed: oneshot::Receiver<io::Result<()>>,
     cancellation: CancellationToken,
     /// The terminal of the program.
     terminal: Option<RunTerminal>,
+    attempts: PrintedAttempts,
+}
+
+/// What the thread prints.
+enum Piece {
+    Output(OutputStream, Bytes),
+    /// The program ended. What follows is from this command, or from a further attempt.
+    EndOfAttempt,
+}
+
+/// The number of attempts of the run whose output is printed.
+#[derive(Clone, Default)]
+pub(super) struct PrintedAttempts(Arc<watch::Sender<u32>>);
+
+/// Asks once the output of all earlier attempts is printed: no text of a program may follow a question.
+struct AskAfter {
+    inner: Arc<dyn Approver>,
+    printed: watch::Receiver<u32>,
+}
+
+impl PrintedAttempts {
+    /// Returns an approver that is asked after the output that came before its question.
+    pub(super) fn ask_after(&self, inner: Arc<dyn Approver>) -> Arc<dyn Approver> {
+        Arc::new(AskAfter {
+            inner,
+            printed: self.0.subscribe(),
+        })
+    }
+}
+
+impl Approver for AskAfter {
+    fn ask<'a>(&'a self, question: &'a Question) -> AnswerFuture<'a> {
+        let mut printed = self.printed.clone();
+        Box::pin(async move {
+            printed
+                .wait_for(|count| *count >= question.attempts)
+                .await?;
+            self.inner.ask(question).await
+        })
+    }
 }
 
 impl LiveOutput {
@@ -36,13 +77,15 @@ impl LiveOutput {
     pub(super) fn start(
         cancellation: CancellationToken,
         terminal: Option<RunTerminal>,
+        attempts: PrintedAttempts,
     ) -> io::Result<Self> {
         let (pieces, receiver) = mpsc::channel(MAX_WAITING_PIECES);
         let (is_printed, printed) = oneshot::channel();
         let closed = Arc::<[AtomicBool; 2]>::default();
         let mut printer = Printer::new(Arc::clone(&closed));
+        let of_thread = attempts.clone();
         skills_threads::spawn("program-output", move || {
-            printer.print_all(receiver);
+            printer.print_all(receiver, &of_thread);
             // The receiver is dropped after an interrupt.
             let _ = is_printed.send(printer.end());
         })?;
@@ -52,13 +95,35 @@ impl LiveOutput {
             printed,
             cancellation,
             terminal,
+            attempts,
         })
+    }
+
+    /// Ends the output of an attempt, and the keys that its program gets. Waits until it is printed.
+    pub(super) async fn end_attempt(&self) {
+        if let Some(terminal) = &self.terminal {
+            terminal.stop_keys();
+        }
+        let mut printed = self.attempts.0.subscribe();
+        let before = *printed.borrow_and_update();
+        let sent = unless_stalled(&self.cancellation, self.pieces.send(Piece::EndOfAttempt));
+        if matches!(sent.await, Some(Ok(()))) {
+            // The thread counts once, or it failed, which the end of the output reports.
+            let _ = unless_stalled(
+                &self.cancellation,
+                printed.wait_for(|count| *count > before),
+            )
+            .await;
+        }
     }
 
     /// Prints a piece. Returns false if the stream is closed, or its reader stalls after an interrupt.
     pub(super) async fn print(&self, stream: OutputStream, bytes: Bytes) -> bool {
         let is_closed = self.closed[stream as usize].load(Ordering::Relaxed);
-        let sent = unless_stalled(&self.cancellation, self.pieces.send((stream, bytes)));
+        let sent = unless_stalled(
+            &self.cancellation,
+            self.pieces.send(Piece::Output(stream, bytes)),
+        );
         !is_closed && matches!(sent.await, Some(Ok(())))
     }
 
@@ -121,9 +186,15 @@ impl Printer {
         }
     }
 
-    fn print_all(&mut self, mut pieces: mpsc::Receiver<(OutputStream, Bytes)>) {
-        while let Some((stream, bytes)) = pieces.blocking_recv() {
-            self.print(stream, &bytes);
+    fn print_all(&mut self, mut pieces: mpsc::Receiver<Piece>, attempts: &PrintedAttempts) {
+        while let Some(piece) = pieces.blocking_recv() {
+            match piece {
+                Piece::Output(stream, bytes) => self.print(stream, &bytes),
+                Piece::EndOfAttempt => {
+                    self.end_attempt();
+                    attempts.0.send_modify(|count| *count += 1);
+                }
+            }
         }
     }
 
@@ -164,6 +235,12 @@ impl Printer {
     }
 
     fn end(mut self) -> io::Result<()> {
+        self.end_attempt();
+        self.error.map_or(Ok(()), Err)
+    }
+
+    /// Ends what was printed since the last end with a line.
+    fn end_attempt(&mut self) {
         leave_program_modes();
         let end = self.filter.end();
         let [is_stdout_terminal, is_stderr_terminal] = self.terminals;
@@ -172,12 +249,11 @@ impl Printer {
         } else if is_stderr_terminal {
             self.write(OutputStream::Stderr, &end);
         }
-        if let Some(last) = self.last {
+        if let Some(last) = self.last.take() {
             // The filter ended the line of a terminal.
             let is_ended = is_stderr_terminal || last == b'\n';
             let start = if is_ended { "" } else { "\n" };
             let _ = io::stderr().write_all(format!("{start}{END_OF_OUTPUT}\n").as_bytes());
         }
-        self.error.map_or(Ok(()), Err)
     }
 }

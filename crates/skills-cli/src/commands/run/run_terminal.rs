@@ -15,6 +15,8 @@ pub(super) struct RunTerminal;
 
 #[cfg(not(unix))]
 impl RunTerminal {
+    pub(super) fn stop_keys(&self) {}
+
     pub(super) fn connect(
         _: &mut ExecutionOptions,
         _: bool,
@@ -28,8 +30,8 @@ impl RunTerminal {
 mod unix {
     use std::io::IsTerminal;
     use std::os::fd::{AsFd, OwnedFd};
-    use std::sync::Arc;
     use std::sync::atomic::{AtomicBool, Ordering};
+    use std::sync::{Arc, Mutex, PoisonError};
 
     use skills_runtime::{InputStream, ProgramTerminal, TerminalStreams};
 
@@ -41,7 +43,8 @@ mod unix {
 
     /// The terminal of a run. Dropping it keeps further keys from the program.
     pub(crate) struct RunTerminal {
-        _keys: Option<StopKeys>,
+        /// Stops the keys of the current attempt.
+        keys: Arc<Mutex<Option<StopKeys>>>,
     }
 
     impl RunTerminal {
@@ -68,14 +71,16 @@ mod unix {
                     errors: has_one_stream(),
                 })
                 .variables(|name| Some(environment.variable(name)?.to_str()?.to_owned()));
-            let stop = if changes.keys {
-                let keys = io::stdin().as_fd().try_clone_to_owned()?;
-                let (keys, stop) = Keys::new(keys, Arc::clone(&is_open))?;
-                options.input_stream = Some(InputStream::new(keys));
-                Some(stop)
-            } else {
-                None
-            };
+            let keys = Arc::<Mutex<Option<StopKeys>>>::default();
+            if changes.keys {
+                let (stop_keys, is_wanted) = (Arc::clone(&keys), Arc::clone(&is_open));
+                options.input_stream = Some(InputStream::opened(move || {
+                    let terminal = io::stdin().as_fd().try_clone_to_owned()?;
+                    let (keys, stop) = Keys::new(terminal, Arc::clone(&is_wanted))?;
+                    *stop_keys.lock().unwrap_or_else(PoisonError::into_inner) = Some(stop);
+                    Ok(keys)
+                }));
+            }
             if let Some(of_user) = of_user {
                 let of_program = terminal.clone();
                 let modes_of_user = UserModes::of(&of_user);
@@ -95,7 +100,23 @@ mod unix {
                 });
             }
             options.terminal = Some(terminal);
-            Ok(Some(Self { _keys: stop }))
+            Ok(Some(Self { keys }))
+        }
+
+        /// Keeps further keys from the program, which has ended.
+        pub(crate) fn stop_keys(&self) {
+            drop(
+                self.keys
+                    .lock()
+                    .unwrap_or_else(PoisonError::into_inner)
+                    .take(),
+            );
+        }
+    }
+
+    impl Drop for RunTerminal {
+        fn drop(&mut self) {
+            self.stop_keys();
         }
     }
 
