@@ -1,7 +1,7 @@
 //! Results of tool calls, as clients receive them.
 
 use rmcp::model::{CallToolResult, ContentBlock, JsonObject, MetaObject, Resource};
-use serde_json::Value;
+use serde_json::{Value, json};
 use skills_tools::{ToolOutput, media_type_by_name};
 
 use crate::caller::Caller;
@@ -9,21 +9,9 @@ use crate::uri;
 
 /// Key of the report in `_meta` of a result.
 const REPORT_KEY: &str = "skills/report";
-/// Fields of the structured data that describe a call without repeating its text.
-const REPORT_FIELDS: [&str; 12] = [
-    "error",
-    "exit_code",
-    "signal",
-    "timed_out",
-    "duration_ms",
-    "stdout_truncated",
-    "stderr_truncated",
-    "sandbox",
-    "refused",
-    "notes",
-    "help",
-    "files_changed",
-];
+/// Fields of the structured data that programs branch on. All others are in the text, or only in
+/// structured results: some clients hand `_meta` to their model.
+const REPORT_FIELDS: [&str; 4] = ["error", "exit_code", "signal", "timed_out"];
 
 /// Line after a text that its client would otherwise parse, and then reject.
 const END_OF_OUTPUT: &str = "(end of output)";
@@ -35,8 +23,9 @@ const END_OF_OUTPUT: &str = "(end of output)";
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum ResultData {
-    /// The text is the whole content. `_meta` has a report for programs, under `skills/report`:
-    /// error code, exit code, restrictions, refusals. Tools have no output schema. The default.
+    /// The text is the whole content. `_meta` has a report for programs, under `skills/report`: error
+    /// code, exit code or signal, and whether the time was up, at most 160 characters. Tools have no
+    /// output schema. The default.
     #[default]
     Meta,
     /// `structuredContent` has all data, and tools have an output schema. For clients that evaluate
@@ -66,7 +55,7 @@ pub(crate) fn to_mcp_result(
     };
     match data {
         ResultData::Meta if caller.shows_raw_results => {}
-        ResultData::Meta => result.meta = report(output.structured),
+        ResultData::Meta => result.meta = report(&output.structured),
         ResultData::Structured => result.structured_content = Some(output.structured),
     }
     result
@@ -83,14 +72,18 @@ fn resource_link(path: &str) -> ContentBlock {
     ContentBlock::resource_link(link.with_mime_type(media_type_by_name(name)))
 }
 
-/// Returns the fields that describe the call, without empty ones.
-fn report(structured: Value) -> Option<MetaObject> {
-    let Value::Object(structured) = structured else {
-        return None;
+/// Returns what programs branch on. Values of a fixed set and integers only, so that no skill and
+/// no program makes it longer.
+fn report(structured: &Value) -> Option<MetaObject> {
+    let field = |name: &str| match (name, &structured[name]) {
+        ("error", error) => error["code"].as_str().map(|code| json!({"code": code})),
+        (_, value @ Value::Number(_)) => Some(value.clone()),
+        (_, Value::Bool(true)) => Some(json!(true)),
+        _ => None,
     };
-    let fields = structured.into_iter();
-    let report: JsonObject = fields
-        .filter(|(name, value)| REPORT_FIELDS.contains(&name.as_str()) && !is_empty(value))
+    let report: JsonObject = REPORT_FIELDS
+        .iter()
+        .filter_map(|name| Some(((*name).to_owned(), field(name)?)))
         .collect();
     if report.is_empty() {
         return None;
@@ -99,26 +92,62 @@ fn report(structured: Value) -> Option<MetaObject> {
     Some(MetaObject(JsonObject::from_iter([report])))
 }
 
-fn is_empty(value: &Value) -> bool {
-    match value {
-        Value::Null => true,
-        Value::Array(values) => values.is_empty(),
-        _ => false,
-    }
-}
-
 #[cfg(test)]
 mod tests {
-    use serde_json::json;
+    use skills_tools::ToolErrorCode;
 
     use super::*;
 
-    /// Agents pay for what their client hands to a model.
+    /// The most characters of a report, 40 tokens: some clients hand it to their model.
+    const MAX_REPORT_CHARS: usize = 160;
+
+    /// A skill names files, requirements and errors, and a program prints and is refused what it
+    /// wants.
     #[test]
-    fn an_explanation_is_in_structured_data_only() {
-        let data = json!({"exit_code": 1, "stdout": "x", "explanation": {"facts": []}});
-        let report = report(data).unwrap();
-        let report = report.0[REPORT_KEY].as_object().unwrap();
-        assert_eq!(report.keys().collect::<Vec<_>>(), ["exit_code"]);
+    fn a_report_has_nothing_that_a_skill_or_program_chooses() {
+        let chosen = "x".repeat(1000);
+        let data = json!({
+            "error": {"code": ToolErrorCode::SandboxUnavailable, "message": chosen, "hint": chosen, "path": chosen},
+            "exit_code": i32::MIN,
+            "signal": i32::MIN,
+            "timed_out": true,
+            "stdout": chosen,
+            "stdout_truncated": true,
+            "sandbox": {"backend": chosen, "restrictions": [chosen]},
+            "refused": [{"operation": chosen}],
+            "notes": [chosen],
+            "help": [chosen],
+            "files_changed": [{"path": chosen}],
+            "explanation": {"facts": [chosen]},
+        });
+        let report = serde_json::to_string(&report(&data).unwrap()).unwrap();
+        assert!(!report.contains("xx"), "{report}");
+        assert!(
+            report.len() <= MAX_REPORT_CHARS,
+            "{} {report}",
+            report.len()
+        );
+    }
+
+    #[test]
+    fn a_report_has_what_programs_branch_on() {
+        let check = |data: Value, expected: Value| {
+            let report = report(&data).map(|report| report.0[REPORT_KEY].clone());
+            assert_eq!(report.unwrap_or_default(), expected);
+        };
+        check(json!({"skills": [], "total": 0}), Value::Null);
+        check(
+            json!({"exit_code": 0, "timed_out": false}),
+            json!({"exit_code": 0}),
+        );
+        check(
+            json!({"exit_code": null, "signal": 9, "timed_out": true, "error": {"code": "timed_out"}}),
+            json!({"error": {"code": "timed_out"}, "signal": 9, "timed_out": true}),
+        );
+        // Of a tool that has a field of the same name, but not its meaning.
+        check(
+            json!({"error": "text", "exit_code": "text", "signal": ["text"]}),
+            Value::Null,
+        );
     }
 }
