@@ -40,28 +40,36 @@ impl RemedyDescriptions {
         }
     }
 
-    /// Returns what to do, in the imperative; `None` if no option helps.
+    /// Returns what to do, in the imperative; `None` if no option helps. A model that reads it asks
+    /// its user to do it.
     pub(crate) fn describe(&self, remedy: &Remedy) -> Option<String> {
         let text = self.describe_remedy(remedy)?;
-        Some(match self.style {
-            RemedyStyle::Option => complete_commands(&text),
-            // A model reads it, which need not know the directories of the server.
-            RemedyStyle::Server => text,
-        })
+        let (condition, ask) = match (self.style, remedy) {
+            (RemedyStyle::Option, _) => return Some(complete_commands(&text)),
+            // A model can do it in its own files, and no user has to install what only the program
+            // names.
+            (RemedyStyle::Server, Remedy::ConvertLineEnds { .. }) => ("", ""),
+            (RemedyStyle::Server, Remedy::Package { missing, .. }) if missing.is_only_reported => {
+                ("", "")
+            }
+            (RemedyStyle::Server, _) => (condition(remedy), "ask your user to "),
+        };
+        let action = text.strip_prefix(condition).unwrap_or(&text);
+        Some(format!("{condition}{ask}{action}"))
     }
 
     fn describe_remedy(&self, remedy: &Remedy) -> Option<String> {
         let action = match remedy {
-            Remedy::Allow { .. } | Remedy::Reveal { .. } => "allow it with",
-            Remedy::AllowNext { .. } => "its script also starts programs; for these add",
+            Remedy::Allow { .. } | Remedy::Reveal { .. } => match self.style {
+                RemedyStyle::Option => "allow it with",
+                RemedyStyle::Server => "add",
+            },
+            Remedy::AllowNext { .. } => "add",
             Remedy::KeepHome { .. } => "keep the files in the home directory of the user with",
             Remedy::AllowHost => "allow the host with",
             Remedy::AllowProgram => "allow the program by its name with",
             Remedy::Workspace => "give it a directory for its files with",
-            Remedy::PassVariable(WithheldVariable {
-                is_declared: true, ..
-            }) => "pass it with",
-            Remedy::PassVariable(_) => "if the skill is to have its value, pass it with",
+            Remedy::PassVariable(_) => "pass it with",
             Remedy::Memory { limit_bytes, .. } => {
                 &format!("give it more memory than {} MiB with", limit_bytes >> 20)
             }
@@ -87,8 +95,12 @@ impl RemedyDescriptions {
             }
             _ => return None,
         };
-        let option = self.option(&options(&remedy.command_arguments())?);
-        let text = format!("{action} {option}");
+        let options = options(&remedy.command_arguments())?;
+        let option = match self.style {
+            RemedyStyle::Server if action == "add" => format!("`{options}` to the skills server"),
+            _ => self.option(&options),
+        };
+        let text = format!("{}{action} {option}", condition(remedy));
         let reading = match remedy {
             Remedy::Reveal { reading, .. } => reading.as_ref().and_then(|rule| rule_word(rule)),
             _ => None,
@@ -149,10 +161,19 @@ impl RemedyDescriptions {
     fn option(&self, option: &str) -> String {
         match self.style {
             RemedyStyle::Option => format!("`{option}`"),
-            RemedyStyle::Server => {
-                format!("`skills mcp {option}`, the command that starts the server")
-            }
+            RemedyStyle::Server => format!("`{option}` on the skills server"),
         }
+    }
+}
+
+/// Returns when a remedy is one, with the space after it.
+fn condition(remedy: &Remedy) -> &'static str {
+    match remedy {
+        Remedy::AllowNext { .. } => "its script also starts programs; for these ",
+        Remedy::PassVariable(WithheldVariable {
+            is_declared: false, ..
+        }) => "if the skill is to have its value, ",
+        _ => "",
     }
 }
 

@@ -42,7 +42,7 @@ pub(crate) use deadline::Deadline;
 pub use hooks::HookMode;
 pub(crate) use hooks::HookedCall;
 pub use program_options::{ProgramOptions, WorkingDirectory};
-pub(crate) use remedies::Remedies;
+pub(crate) use remedies::{Remedies, request_to_user};
 pub(crate) use runnable_skill::RunnableSkill;
 pub(crate) use session_dirs::SessionDirectories;
 
@@ -81,16 +81,12 @@ impl ProgramRunner {
         let (entry, is_draft) = self.files.find_cached_skill(name)?;
         // Its content is whatever the model wrote. Only a user can make it a skill.
         if is_draft {
-            return Err(ToolErrorCode::ApprovalRequired
-                .error(format!("skill `{name}` is a draft and cannot run"))
-                .with_hint(
-                    match self.remedies.describe(&Remedy::AcceptDraft {
-                        name: name.to_owned(),
-                    }) {
-                        Some(remedy) => format!("ask the user to {remedy}"),
-                        None => "ask the user to accept it".to_owned(),
-                    },
-                ));
+            let name = name.to_owned();
+            let message = format!("skill `{name}` is a draft and cannot run");
+            let remedy = self.remedies.describe(&Remedy::AcceptDraft { name });
+            let remedy = remedy.as_deref().unwrap_or("accept it");
+            let error = ToolErrorCode::ApprovalRequired.error(message);
+            return Err(error.with_hint(request_to_user(remedy)));
         }
         RunnableSkill::try_new(entry)
     }

@@ -250,7 +250,7 @@ fn results_of_the_server_name_its_option() {
     let result = messages.find(|message: &Value| message["id"] == 2).unwrap();
     let text = result["result"]["content"][0]["text"].as_str().unwrap();
     let (own, _) = text.split_once("\nProgram output:\n").unwrap();
-    assert_snapshot!(own.lines().last().unwrap(), @"Hint: allow it with `skills mcp --allow spawn`, the command that starts the server");
+    assert_snapshot!(own.lines().last().unwrap(), @"Hint: ask your user to add `--allow spawn` to the skills server");
 }
 
 #[test]

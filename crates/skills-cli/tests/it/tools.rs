@@ -111,8 +111,8 @@ fn errors_have_an_exit_code_and_a_hint() {
     assert_snapshot!(examples(&["call", "skills_run", r#"{"name": "gcd-calculator", "command": "sort -r"}"#]).page(), @"
     exit 3
     -- stderr
-    Error: permission denied: spawn `sort` (requested by the caller): no rule allows it and no approver is available
-    Hint: ask the user to allow it with `--allow spawn:sort`, then retry
+    Error: not run: permission denied: spawn `sort` (requested by the caller): no rule allows it and the user could not be asked
+    Hint: ask your user to allow it with `--allow spawn:sort`, then retry
     ");
     assert_snapshot!(examples(&["call", "skills_ls", "{nope"]).page(), @"
     exit 2
@@ -269,7 +269,7 @@ fn a_drafted_skill_is_used_after_a_user_accepts_it() {
     exit 3
     -- stderr
     Error: skill `hello` is a draft and cannot run
-    Hint: ask the user to accept it with `skills accept hello --root HERE/skills`
+    Hint: ask your user to accept it with `skills accept hello --root HERE/skills`
     ");
     assert!(
         !run(&["tools", "--tools", "all"])

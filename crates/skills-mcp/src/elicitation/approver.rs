@@ -108,7 +108,7 @@ impl Approver for ElicitationApprover {
                     (Unresolved::Prompt(elicitation), error)
                 }
                 ElicitationChannel::None => {
-                    let error = "the client does not support elicitation";
+                    let error = "the client cannot ask its user";
                     (
                         Unresolved::Hint(allow_hint(question, &*self.trust_command)),
                         error,

@@ -5,8 +5,8 @@ use skills_tools::runtime::policy::{Permission, PermissionDecision, Question};
 /// Returns the command with which the operator allows what is asked; `None` if none does.
 pub(crate) type TrustCommand = dyn Fn(&Question) -> Option<String> + Send + Sync;
 
-/// Returns how the operator of the server can allow what is asked. Contains no host paths but those
-/// of the command.
+/// Returns what a model asks of its user, who can allow it for the server. Contains no host paths but
+/// those of the command.
 pub(super) fn allow_hint(question: &Question, trust_command: &TrustCommand) -> String {
     let mut options = Vec::new();
     // Commands of a model are not part of what an approval of a skill covers.
@@ -21,14 +21,14 @@ pub(super) fn allow_hint(question: &Question, trust_command: &TrustCommand) -> S
         // Rules do not approve content, so they alone would not help then.
         rules.filter(|rules| !rules.is_empty() && !question.is_about_content())
     {
-        options.push(format!("start the server with `{}`", rules.join(" ")));
+        options.push(format!("add `{}` to the skills server", rules.join(" ")));
     }
     let options = if options.is_empty() {
-        "add a rule that allows it".to_owned()
+        "allow it in the policy of the skills server".to_owned()
     } else {
-        options.join(" or ")
+        options.join(", or to ")
     };
-    format!("the client does not support elicitation; on the server, {options}")
+    format!("ask your user to {options}, then retry")
 }
 
 /// Returns the command that approves the skill of a question, if it is in a default root.

@@ -311,9 +311,11 @@ async fn a_client_without_elicitation_gets_a_hint() {
         let made_up = json!({"name": "skills_run", "arguments": {"name": "greet", "command": "sh -c 'echo x'"}});
         let result = client.ok("tools/call", made_up).await;
         let text = result["content"][0]["text"].as_str().unwrap();
-        assert!(
-            text.contains("`--allow spawn:sh`") && !text.contains("skills trust"),
-            "{text}"
+        // Its reader has a user, and does not know the words of this server.
+        assert_eq!(
+            text,
+            "Error: not run: permission denied: spawn `sh` (requested by `Bash(sh:*)`, the caller): no rule allows it and the user could not be asked\n\
+             Hint: ask your user to add `--allow spawn:sh` to the skills server, then retry"
         );
         assert!(!text.contains(host.path("").to_str().unwrap()), "{text}");
         assert!(client.requests.is_empty());

@@ -7,6 +7,7 @@ use skills_runtime::{
 };
 
 use super::ProgramRunner;
+use super::output::denial_words;
 use super::visible_dirs::VisibleDirs;
 use crate::sanitize::strip_terminal_escapes;
 use crate::{CallContext, ToolError, ToolErrorCode, ToolOutput};
@@ -192,7 +193,7 @@ fn is_denied(run: &HookRun) -> bool {
 /// Returns why a hook did not run, `None` if it did.
 fn failure(run: &HookRun) -> Option<String> {
     match &run.status {
-        Ok(ExecutionStatus::PermissionDenied { denial }) => Some(denial.to_string()),
+        Ok(ExecutionStatus::PermissionDenied { denial }) => Some(denial_words(denial)),
         Ok(_) => None,
         Err(reason) => Some(reason.clone()),
     }

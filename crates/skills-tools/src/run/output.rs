@@ -1,7 +1,7 @@
 //! Conversion of run results into tool results.
 
 use serde_json::{Map, Value, json};
-use skills_runtime::policy::{Answer, DecisionReason, Denial, PermissionDecision};
+use skills_runtime::policy::{Answer, DecisionReason, Denial, PermissionDecision, RuleSource};
 use skills_runtime::{
     CapturedOutput, Cause, EnforcementReport, EnforcementStatus, ErrorKind, Evidence,
     ExecutionArtifacts, ExecutionStatus, ExplanationWords, MissingPackage, OutputFiles,
@@ -10,6 +10,7 @@ use skills_runtime::{
 
 use skills_runtime::manifest::escape_invisible;
 
+use super::remedies::request_to_user;
 use super::{Remedies, declared_packages};
 use crate::path_map::PathMap;
 use crate::sanitize::strip_terminal_escapes;
@@ -453,76 +454,73 @@ fn denial_error(denial: &Denial, path_map: &PathMap, remedies: &Remedies) -> Too
     } else {
         ToolErrorCode::ApprovalRequired
     };
-    let message = format!("permission denied: {}", describe_denial(denial, path_map));
-    match code {
+    let message = format!("not run: {}", path_map.replace_in(&denial_words(denial)));
+    code.error(message).with_hint(match code {
         ToolErrorCode::ApprovalRequired => {
-            code.error(message)
-                .with_hint(match remedies.for_denial(denial) {
-                    Some(remedy) => format!("ask the user to {remedy}, then retry"),
-                    None => "ask the user to allow it, then retry".to_owned(),
-                })
+            let remedy = remedies.for_denial(denial);
+            let remedy = remedy.as_deref().unwrap_or("allow it");
+            format!("{}, then retry", request_to_user(remedy))
         }
-        _ => code
-            .error(message)
-            .with_hint("do not retry; use another approach"),
-    }
+        _ => "do not retry; use another approach".to_owned(),
+    })
 }
 
-/// Describes the denial without operator-only details, such as approval files that cannot be read.
-fn describe_denial(denial: &Denial, path_map: &PathMap) -> String {
+/// Describes a denial for a reader that has a user, without operator-only details, such as approval
+/// files that cannot be read. Not the words of the policy, which are for the user.
+pub(super) fn denial_words(denial: &Denial) -> String {
     const MAX_LISTED: usize = 10;
-    // The cause of a failure follows a colon and may contain host paths.
-    let without_cause = |reason: &str| reason.split(": ").next().unwrap_or_default().to_owned();
-    let content = denial.content_reason().map(|reason| {
-        format!(
-            "this content of the skill has not been approved: {}",
-            without_cause(reason)
-        )
-    });
+    let content = denial
+        .content_reason()
+        .map(|_| "the user has not approved this content of the skill".to_owned());
     // Limited: a skill could request thousands of permissions.
     let denied = denial.denied().take(MAX_LISTED);
     let denied = denied.map(|decision| {
-        format!(
-            "{} (requested by {}): {}",
-            decision.permission(),
-            decision.requesters(),
-            denial_reason(decision)
-        )
+        let (permission, requesters) = (decision.permission(), decision.requesters());
+        let reason = denial_reason(decision);
+        format!("{permission} (requested by {requesters}): {reason}")
     });
     let more = denial.denied().count().saturating_sub(MAX_LISTED);
     let more = (more > 0).then(|| format!("and {more} more permissions"));
-    path_map.replace_in(
-        &content
-            .into_iter()
-            .chain(denied)
-            .chain(more)
-            .collect::<Vec<_>>()
-            .join("; "),
-    )
+    let causes: Vec<String> = content.into_iter().chain(denied).chain(more).collect();
+    format!("permission denied: {}", causes.join("; "))
 }
 
 /// Returns the reason of a denial. Rules with paths are replaced by their source, since paths in
 /// rules are host paths.
 fn denial_reason(decision: &PermissionDecision) -> String {
-    let explanation = decision.explanation();
-    let rule = match decision.reason() {
-        DecisionReason::Rule { source, text } => Some((*source, text.as_str())),
-        _ => decision.ask_rule(),
+    let shown = |source: RuleSource, text: &str| match text.contains('/') {
+        true => format!("a rule ({source})"),
+        false => format!("rule `{text}`"),
     };
-    // A rule with a slash can contain a path of the host.
-    let explanation = match rule.filter(|(_, text)| text.contains('/')) {
-        Some((source, text)) => {
-            explanation.replace(&format!("rule `{text}`"), &format!("a rule ({source})"))
+    let answer = match decision.reason() {
+        DecisionReason::Rule { source, text } => {
+            return format!("denied by {}", shown(*source, text));
         }
-        None => explanation,
-    };
-    match decision.reason() {
-        DecisionReason::ApproverFailed { error }
-        | DecisionReason::ApproverResponded {
-            store_error: Some(error),
+        DecisionReason::NoApprover | DecisionReason::ApproverFailed { .. } => {
+            "the user could not be asked"
+        }
+        DecisionReason::NoResponse => "the user did not answer",
+        DecisionReason::StrictMode => "the user is not asked in strict mode",
+        DecisionReason::ApproverResponded {
+            response: Answer::Deny,
             ..
-        } => explanation.replace(&format!(": {error}"), ""),
-        _ => explanation,
+        } => return "the user denied it".to_owned(),
+        // The cause is a file of the host.
+        DecisionReason::ApproverResponded { .. } => {
+            return "the answer of the user could not be stored".to_owned();
+        }
+        DecisionReason::OtherDenied => {
+            return "the user was not asked, because another permission is denied".to_owned();
+        }
+        DecisionReason::TooManyPermissions { count } => {
+            return format!("{count} permissions are more than a user is asked for at once");
+        }
+        // A reason of the policy itself, and one of a later version.
+        reason => return reason.to_string(),
+    };
+    match decision.ask_rule() {
+        Some((source, text)) => format!("{} requires approval and {answer}", shown(source, text)),
+        None => format!("no rule allows it and {answer}"),
     }
 }
 

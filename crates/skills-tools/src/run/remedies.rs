@@ -1,5 +1,6 @@
 //! How the host application describes what would change the result of a call.
 
+use std::borrow::Cow;
 use std::fmt;
 use std::sync::Arc;
 
@@ -8,6 +9,18 @@ use skills_runtime::{ExecutionArtifacts, ExplanationWords, Remedy};
 
 /// The function of the host application that says what to do.
 type Describe = Arc<dyn Fn(&Remedy) -> Option<String> + Send + Sync>;
+
+/// How a hint for a model begins whose user has to do something.
+const ASK_USER: &str = "ask your user to ";
+
+/// Returns a remedy as a request to the user. A host application that a model cannot restart words
+/// its remedies as such.
+pub(crate) fn request_to_user(remedy: &str) -> Cow<'_, str> {
+    match remedy.starts_with(ASK_USER) {
+        true => remedy.into(),
+        false => format!("{ASK_USER}{remedy}").into(),
+    }
+}
 
 /// How the host application describes remedies; by default, not at all.
 #[derive(Clone, Default)]

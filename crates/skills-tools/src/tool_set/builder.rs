@@ -182,7 +182,9 @@ impl ToolSetBuilder {
     }
 
     /// Sets how results tell a model what its user can change so that a failed call works, such as
-    /// an option of the host application. The function returns `None` if there is nothing to do.
+    /// an option of the host application. The function returns it in the imperative, such as
+    /// ``add `--allow spawn:git` to the server`` or ``ask your user to add …``, and `None` if there
+    /// is nothing to do.
     /// By default, results name only the rule that would allow an operation.
     pub fn remedies(
         mut self,

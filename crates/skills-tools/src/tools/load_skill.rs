@@ -100,7 +100,7 @@ pub(crate) fn call(
         return Err(unavailable().with_hint("read the draft with skills_read"));
     }
     if !library.is_model_invocable(&entry) {
-        return Err(unavailable().with_hint("ask the user to invoke it by name"));
+        return Err(unavailable().with_hint("ask your user to invoke it by name"));
     }
     let SkillText {
         text,
@@ -109,7 +109,7 @@ pub(crate) fn call(
     } = SkillText::load(&files.runtime, &entry, arguments.part())?;
     // Checked again: the file may have changed since the catalog was scanned.
     if !manifest.model_invocable() {
-        return Err(unavailable().with_hint("ask the user to invoke it by name"));
+        return Err(unavailable().with_hint("ask your user to invoke it by name"));
     }
     if arguments.offset == 0 {
         let activated = Activity::Activated(ActivatedBy::Model);

@@ -54,7 +54,7 @@ fn call(context: FileCall<'_>, mut arguments: Value) -> Result<ToolOutput, ToolE
     {
         return Err(ToolErrorCode::PermissionDenied
             .error(format!("skill `{name}` is not available to models"))
-            .with_hint("ask the user to invoke it by name"));
+            .with_hint("ask your user to invoke it by name"));
     }
     // The other arguments are those of `skills_read`, so that both tools have the same defaults and
     // limits.

@@ -170,7 +170,7 @@ fn open_drafts(files: &VirtualFiles, display_path: &str) -> Result<Dir, ToolErro
         let message = "cannot create skills: not enabled by the operator";
         return Err(ToolErrorCode::ReadOnly
             .error_at(display_path, message)
-            .with_hint("write the files to the workspace and ask the user to install them"));
+            .with_hint("write the files to the workspace and ask your user to install them"));
     };
     // The path is configured by the host application, so ambient authority is right here.
     Dir::create_ambient_dir_all(path, ambient_authority())

@@ -202,7 +202,7 @@ fn check_target(
     // Checked in every mount: a file that a hook, shell or CI executes would run outside of the
     // sandbox.
     if let Some(name) = sensitive::protected_component(&resolved.parts) {
-        let hint = "ask the user to change it";
+        let hint = "ask your user to change it";
         return reject(
             ToolErrorCode::PermissionDenied,
             format!(

@@ -179,7 +179,7 @@ impl VirtualFiles {
                 "skill name `{escaped_name}` is ambiguous: {} skills have it",
                 entries.len()
             ))
-            .with_hint("ask the user to rename or disable all but one")),
+            .with_hint("ask your user to rename or disable all but one")),
             Lookup::Unknown(nearest) => {
                 let hint = match nearest.as_slice() {
                     [] => "list the skills: call skills_ls with path `/skills`".to_owned(),
@@ -423,7 +423,7 @@ fn join_display(start: &str, parts: &[String]) -> String {
 /// Returns what the user of a model can do about an inactive skill, or what the model can do.
 fn inactive_hint(inactive: &InactiveEntry) -> &'static str {
     if inactive.is_of_untrusted_project() {
-        "ask the user to trust the project with `skills trust --project`"
+        "ask your user to trust the project with `skills trust --project`"
     } else {
         "list the available skills: call skills_ls with path `/skills`"
     }

@@ -186,7 +186,7 @@ async fn a_skill_that_cannot_run_stays_invisible_and_the_result_says_why() {
     check("denied", "the policy does not let the program read it").await;
     check(
         "draft",
-        "skill `draft` is a draft and cannot run; ask the user to accept it",
+        "skill `draft` is a draft and cannot run; ask your user to accept it",
     )
     .await;
     check(

@@ -151,25 +151,25 @@ async fn a_denial_reports_whether_an_approval_could_allow_the_run() {
     };
     assert_snapshot!(text(run(&tools, "sort -l").await), @"
     approval_required true
-    Error: permission denied: spawn `sort` (requested by the caller): no rule allows it and no approver is available
-    Hint: ask the user to allow it, then retry
+    Error: not run: permission denied: spawn `sort` (requested by the caller): no rule allows it and the user could not be asked
+    Hint: ask your user to allow it, then retry
     ");
     assert_snapshot!(text(bash(&tools, "sort -l", "").await), @"
     approval_required true
-    Error: permission denied: spawn `sort` (requested by the caller): no rule allows it and no approver is available
-    Hint: ask the user to allow it, then retry
+    Error: not run: permission denied: spawn `sort` (requested by the caller): no rule allows it and the user could not be asked
+    Hint: ask your user to allow it, then retry
     ");
     assert_snapshot!(text(bash(&tools, "sort | wc", "").await), @"
     approval_required true
-    Error: permission denied: spawn any program (requested by the caller): no rule allows it and no approver is available
-    Hint: ask the user to allow it, then retry
+    Error: not run: permission denied: spawn any program (requested by the caller): no rule allows it and the user could not be asked
+    Hint: ask your user to allow it, then retry
     ");
     let network =
         json!({"name": "kit", "command": "scripts/show.py", "network": ["api.example.com"]});
     assert_snapshot!(text(tools.call("skills_run", network).await), @"
     approval_required true
-    Error: permission denied: connect to `api.example.com` (requested by the caller): no rule allows it and no approver is available
-    Hint: ask the user to allow it, then retry
+    Error: not run: permission denied: connect to `api.example.com` (requested by the caller): no rule allows it and the user could not be asked
+    Hint: ask your user to allow it, then retry
     ");
     let network = json!({"command": "sort", "network": ["not a host"]});
     assert_snapshot!(text(tools.call("skills_bash", network).await), @"
@@ -180,12 +180,12 @@ async fn a_denial_reports_whether_an_approval_could_allow_the_run() {
     let tools = host.tools_with(Policy::default().rule(deny));
     assert_snapshot!(text(run(&tools, "sort -l").await), @"
     denied_by_policy false
-    Error: permission denied: spawn `sort` (requested by the caller): denied by rule `deny spawn:sort (user)`
+    Error: not run: permission denied: spawn `sort` (requested by the caller): denied by rule `deny spawn:sort (user)`
     Hint: do not retry; use another approach
     ");
     assert_snapshot!(text(bash(&tools, "sort -l", "").await), @"
     denied_by_policy false
-    Error: permission denied: spawn `sort` (requested by the caller): denied by rule `deny spawn:sort (user)`
+    Error: not run: permission denied: spawn `sort` (requested by the caller): denied by rule `deny spawn:sort (user)`
     Hint: do not retry; use another approach
     ");
 }
@@ -233,8 +233,8 @@ async fn a_denial_contains_no_host_path() {
             .rule(rule(Effect::Allow, "spawn")),
     );
     assert_snapshot!(run(&tools, "scripts/show.py").await.text(), @"
-    Error: permission denied: this content of the skill has not been approved: no approver is available
-    Hint: ask the user to allow it, then retry
+    Error: not run: permission denied: the user has not approved this content of the skill
+    Hint: ask your user to allow it, then retry
     ");
 }
 
