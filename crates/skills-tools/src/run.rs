@@ -3,6 +3,7 @@
 pub(crate) mod command_line;
 mod deadline;
 mod declared_packages;
+pub(crate) mod file_lines;
 pub(crate) mod hooks;
 pub(crate) mod implicit_uses;
 mod key_arguments;

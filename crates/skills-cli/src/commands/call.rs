@@ -136,8 +136,6 @@ fn print_result(result: &ToolOutput, exit: Exit, output: Output) -> anyhow::Resu
     for note in &result.notes {
         output.status(&format!("note: {}", line(note)));
     }
-    // Before the output of the program, after which nothing is from this command.
-    print_files(result, output);
     if let Some(hint) = result.structured["error"]["hint"].as_str()
         // The text is what a model reads, so it can contain the hint already.
         && !result.own_text().contains(hint)
@@ -148,36 +146,17 @@ fn print_result(result: &ToolOutput, exit: Exit, output: Output) -> anyhow::Resu
         output.status_lines(&result.text());
         return Ok(());
     }
-    let text = match result.program_output() {
-        // Two readers need no line between the parts.
-        Some(printed) if !has_one_stream() => {
-            if !result.own_text().is_empty() {
-                output.status_lines(result.own_text());
-            }
-            printed.into()
+    // Two readers need no line between the parts.
+    if result.started_program && !has_one_stream() {
+        if !result.own_text().is_empty() {
+            output.status_lines(result.own_text());
         }
-        _ => result.text(),
-    };
-    output.lines([text.strip_suffix('\n').unwrap_or(&text).to_owned()])
-}
-
-/// Prints the files that a program created or changed, as clients of a server get links to them.
-fn print_files(result: &ToolOutput, output: Output) {
-    let changed = result.structured["files_changed"].as_array();
-    for file in changed.into_iter().flatten() {
-        // Files that later calls cannot read are only in the report.
-        let path = file["path"].as_str().unwrap_or_default();
-        if !result.files.iter().any(|known| known == path) {
-            continue;
-        }
-        let change = if file["created"] == json!(true) {
-            "created"
-        } else {
-            "changed"
-        };
-        let bytes = &file["size"];
-        output.status(&format!("{change} {} ({bytes} bytes)", line(path)));
+        let printed = result.program_output();
+        return output
+            .lines(printed.map(|text| text.strip_suffix('\n').unwrap_or(text).to_owned()));
     }
+    let text = result.text();
+    output.lines([text.strip_suffix('\n').unwrap_or(&text).to_owned()])
 }
 
 fn exit_status(result: &ToolOutput) -> Exit {

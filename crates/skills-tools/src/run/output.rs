@@ -10,6 +10,7 @@ use skills_runtime::{
 
 use skills_runtime::manifest::escape_invisible;
 
+use super::file_lines::file_lines;
 use super::remedies::request_to_user;
 use super::{Remedies, declared_packages};
 use crate::path_map::PathMap;
@@ -158,12 +159,13 @@ impl ProgramOutput {
         self.explanation.extend(lines);
     }
 
-    /// Returns the words about the run: how it ended, unless it succeeded, and the explanation.
-    /// Each is one line, also if it quotes the program.
+    /// Returns the words about the run: how it ended, unless it succeeded, the files that it made, and
+    /// the explanation. Each is one line, also if it quotes the program.
     pub(crate) fn own_text(&self, ending: Option<&str>) -> String {
         let ending = ending.map(|line| escape_invisible(line).into_owned());
-        let lines = ending.iter().chain(&self.explanation).map(String::as_str);
-        lines.collect::<Vec<_>>().join("\n")
+        let files = file_lines(&self.data["files_changed"]);
+        let lines = ending.iter().chain(&files).chain(&self.explanation);
+        lines.map(String::as_str).collect::<Vec<_>>().join("\n")
     }
 
     /// Prefixes the changed files with the directory name that a model knows.
