@@ -25,6 +25,11 @@ pub struct Client {
     /// Further files and directories with settings, hooks, instructions or state, in a project or in
     /// a home directory.
     pub settings: &'static [&'static str],
+    /// The name that it tells its MCP servers, or how that begins; `None` if nothing depends on it.
+    pub mcp_name: Option<&'static str>,
+    /// How many characters of the text of a result its model sees; `None` if that is not known or not
+    /// limited.
+    pub max_result_chars: Option<usize>,
     /// How it stores its MCP servers; `None` if that is not known.
     pub servers: Option<ServerFormat>,
 }
@@ -161,6 +166,8 @@ impl Client {
         user_config: &[],
         project_config: &[],
         settings: &[],
+        mcp_name: None,
+        max_result_chars: None,
         servers: None,
     };
 

@@ -546,6 +546,8 @@ pub const CLIENTS: &[Client] = &[
             )
         }],
         settings: &[".clinerules"],
+        mcp_name: Some("Cline"),
+        max_result_chars: Some(8_000),
         servers: Some(ServerFormat {
             // Its documentation names no variables.
             http: &[],

@@ -20,6 +20,7 @@ pub struct CallContext {
     pub(crate) client: Option<(String, String)>,
     pub(crate) principal: Option<String>,
     pub(crate) progress: Option<ProgressReporter>,
+    pub(crate) max_text_bytes: Option<usize>,
 }
 
 /// Gets each phase of a long operation when it begins, as one phrase, and `None` when the last one
@@ -81,6 +82,19 @@ impl CallContext {
     pub fn progress(mut self, progress: ProgressReporter) -> Self {
         self.progress = Some(progress);
         self
+    }
+
+    /// Sets how many bytes of text the client shows. Tools that return texts in parts make no longer
+    /// ones; runs do not depend on it. Default: no limit.
+    pub fn max_text_bytes(mut self, max_text_bytes: usize) -> Self {
+        self.max_text_bytes = Some(max_text_bytes);
+        self
+    }
+
+    /// Returns how many bytes of text the client shows, if that is limited.
+    #[must_use]
+    pub fn text_limit(&self) -> Option<usize> {
+        self.max_text_bytes
     }
 
     /// Returns the session, if one is set.

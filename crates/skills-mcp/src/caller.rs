@@ -4,6 +4,8 @@ use rmcp::RoleServer;
 use rmcp::model::{CacheScope, ProtocolVersion};
 use rmcp::service::RequestContext;
 
+use skills_clients::{CLIENTS, Client};
+
 use crate::Principal;
 
 /// The header with the session id of legacy clients.
@@ -11,6 +13,8 @@ const SESSION_HEADER: &str = "mcp-session-id";
 /// Starts of the names of clients that hand their model a failed result as JSON, with `_meta`, and
 /// parse a text that is JSON: Gemini CLI, whose calls fail if it is not an object, and Qwen Code.
 const CLIENTS_WITH_RAW_RESULTS: [&str; 2] = ["gemini-cli-mcp-client", "qwen-cli-mcp-client"];
+/// Bytes of text of a result, unless the client shows less: models pay for all of it.
+const MAX_TEXT_BYTES: usize = 30_000;
 /// Cache TTL of list results, in milliseconds.
 pub(crate) const CACHE_TTL_MS: u64 = 5_000;
 
@@ -27,6 +31,8 @@ pub(crate) struct Caller {
     pub(crate) supports_elicitation: bool,
     /// Whether the model of the client sees results as JSON.
     pub(crate) shows_raw_results: bool,
+    /// How many bytes of text a result has at most.
+    pub(crate) max_text_bytes: usize,
 }
 
 /// How client and server communicate.
@@ -66,6 +72,24 @@ fn has_version(context: &RequestContext<RoleServer>, minimum: &ProtocolVersion) 
     version.is_some_and(|version| version.as_str() >= minimum.as_str())
 }
 
+/// Returns how many bytes of text a client of this name gets. A character has at least one.
+fn max_text_bytes(name: &str) -> usize {
+    let is_named = |client: &&Client| {
+        let known = client
+            .mcp_name
+            .filter(|_| client.max_result_chars.is_some());
+        known.is_some_and(|known| {
+            let start = name.get(..known.len());
+            start.is_some_and(|start| start.eq_ignore_ascii_case(known))
+        })
+    };
+    let shown = CLIENTS
+        .iter()
+        .find(is_named)
+        .and_then(|client| client.max_result_chars);
+    shown.unwrap_or(MAX_TEXT_BYTES).min(MAX_TEXT_BYTES)
+}
+
 impl Caller {
     /// Determines the sender of a request; `session` returns the session id for tool calls.
     pub(crate) fn from_context(
@@ -92,6 +116,9 @@ impl Caller {
             lifecycle,
             supports_resource_links: has_version(context, &ProtocolVersion::V_2025_06_18),
             session: has_session.then(session),
+            max_text_bytes: context
+                .client_info()
+                .map_or(MAX_TEXT_BYTES, |client| max_text_bytes(&client.name)),
             shows_raw_results: context.client_info().is_some_and(|client| {
                 CLIENTS_WITH_RAW_RESULTS
                     .iter()

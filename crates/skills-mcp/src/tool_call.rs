@@ -24,7 +24,7 @@ use crate::progress::{CallPhase, with_progress};
 use crate::request_state::CallBinding;
 use crate::server::Tenancy;
 use crate::tool_list::SessionTools;
-use crate::tool_result::to_mcp_result;
+use crate::tool_result::{ResultData, to_mcp_result};
 
 /// Calls a tool. If policy requires an approval, asks the user of the client; then returns the
 /// result. Notifies the client first if it has further tools now.
@@ -64,8 +64,13 @@ pub(crate) async fn call(
     ));
     let cancellation = CancellationToken::new();
     let phase = CallPhase::default();
+    let mut call_context = caller_context(caller, context);
+    // Clients that are programs continue a part at the offset that they asked for.
+    if inner.result_data == ResultData::Meta {
+        call_context = call_context.max_text_bytes(caller.max_text_bytes);
+    }
     let call_context = phase
-        .record(caller_context(caller, context))
+        .record(call_context)
         .approver(Arc::clone(&approver) as _)
         .cancellation(cancellation.clone());
     let tools = server.tools();

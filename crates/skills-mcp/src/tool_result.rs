@@ -40,7 +40,11 @@ pub(crate) fn to_mcp_result(
     caller: &Caller,
 ) -> CallToolResult {
     // One block, since some clients show their model only the first one, and others join them.
-    let mut text = output.text().into_owned();
+    let text = match data {
+        ResultData::Meta => output.text_within(caller.max_text_bytes),
+        ResultData::Structured => output.text(),
+    };
+    let mut text = text.into_owned();
     if caller.shows_raw_results && is_json_without_fields(&text) {
         text = format!("{text}\n{END_OF_OUTPUT}");
     }

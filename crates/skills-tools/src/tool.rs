@@ -87,6 +87,8 @@ pub(crate) type ProgramFuture<'a> =
 pub(crate) struct FileCall<'a> {
     pub(crate) files: &'a VirtualFiles,
     pub(crate) session: Option<&'a str>,
+    /// How many bytes of text the client of the model shows.
+    pub(crate) max_text_bytes: Option<usize>,
 }
 
 /// Parses the arguments of a tool.

@@ -6,11 +6,15 @@ use serde_json::{Map, Value, json};
 use skills_runtime::ExecutionStatus;
 use skills_runtime::manifest::escape_invisible;
 
+use crate::long_text::{cut_end, cut_output};
 use crate::virtual_path::escape_for_display;
 use crate::{ToolError, ToolErrorCode};
 
 /// Maximum number of ignored arguments that a result names.
 const MAX_IGNORED: usize = 10;
+
+/// The smallest bound of a text, in bytes.
+const MIN_TEXT_BYTES: usize = 4 << 10;
 
 /// The line between the words of a tool and the output of the program that it ran.
 const PROGRAM_OUTPUT: &str = "Program output:";
@@ -28,6 +32,8 @@ const PROGRAM_OUTPUT: &str = "Program output:";
 pub struct ToolOutput {
     own_text: String,
     program_output: Option<String>,
+    /// How many bytes the program printed, which can be more than were kept.
+    printed_bytes: Option<u64>,
     /// The same as data, according to the output schema of the tool. A failed call has an `error`
     /// member.
     pub structured: Value,
@@ -52,6 +58,7 @@ impl ToolOutput {
         Self {
             own_text: own_text.into(),
             program_output: None,
+            printed_bytes: None,
             structured,
             is_error: false,
             files: Vec::new(),
@@ -79,6 +86,12 @@ impl ToolOutput {
     /// Sets what the program of this call printed.
     pub(crate) fn with_program_output(mut self, output: String) -> Self {
         self.program_output = Some(output).filter(|output| !output.trim().is_empty());
+        self
+    }
+
+    /// Sets how many bytes the program of this call printed.
+    pub(crate) fn with_printed_bytes(mut self, printed_bytes: u64) -> Self {
+        self.printed_bytes = Some(printed_bytes);
         self
     }
 
@@ -139,6 +152,32 @@ impl ToolOutput {
                 format!("{own}\n{PROGRAM_OUTPUT}\n{output}").into()
             }
         }
+    }
+
+    /// Returns [`text`](Self::text) in at most `max_bytes`, at least 4 KiB, for a client that shows no
+    /// more. A text that is longer says how long it is and how the rest can be read: of output of a
+    /// program, beginning and end are kept, and the words of the tool say it.
+    #[must_use]
+    pub fn text_within(&self, max_bytes: usize) -> Cow<'_, str> {
+        let max_bytes = max_bytes.max(MIN_TEXT_BYTES);
+        let text = self.text();
+        if text.len() <= max_bytes {
+            return text;
+        }
+        let Some(output) = &self.program_output else {
+            return cut_end(&text, max_bytes).into_owned().into();
+        };
+        let own = cut_end(self.own_text.trim_end_matches('\n'), max_bytes / 2);
+        let separators = own.len() + PROGRAM_OUTPUT.len() + 3;
+        let max_output = max_bytes.saturating_sub(separators);
+        let (note, output) = match cut_output(output, max_output, self.printed_bytes) {
+            Some((note, output)) => (Some(note), output.into()),
+            None => (None, Cow::from(output)),
+        };
+        let own = (!own.is_empty()).then_some(own);
+        let lines = own.iter().map(AsRef::as_ref).chain(note.as_deref());
+        let lines = lines.chain([PROGRAM_OUTPUT, &output]);
+        lines.collect::<Vec<_>>().join("\n").into()
     }
 
     /// Returns the words of the tool, which no output of a program changes. For a tool that runs

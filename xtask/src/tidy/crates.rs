@@ -241,7 +241,12 @@ const CRATES: &[(&str, usize, &[&str])] = &[
         "skills-mcp",
         // Pages of published skills, and which of them were read.
         7_260,
-        &["skills-store", "skills-tools", "skills-threads"],
+        &[
+            "skills-clients",
+            "skills-store",
+            "skills-tools",
+            "skills-threads",
+        ],
     ),
     // Exit codes of programs and of the command, in one table.
     // Output is printed while a program runs. Of the command line only what the arguments name is defined.

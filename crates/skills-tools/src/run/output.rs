@@ -27,6 +27,8 @@ pub(crate) struct ProgramOutput {
     pub(crate) stderr: String,
     pub(crate) exit: ExitKind,
     status: ExecutionStatus,
+    /// How many bytes the program printed.
+    printed_bytes: u64,
     /// The data of the tool result.
     pub(crate) data: Map<String, Value>,
     /// Files that the program created or changed, relative to its workspace.
@@ -91,6 +93,7 @@ impl ProgramOutput {
             stderr,
             exit,
             status: artifacts.exit_status.clone(),
+            printed_bytes: artifacts.stdout.total_bytes() + artifacts.stderr.total_bytes(),
             data,
             files,
             notes,
@@ -211,7 +214,9 @@ impl ProgramOutput {
             None => ToolOutput::new(own_text, Value::Object(self.data)),
             Some(error) => ToolOutput::error_with_data(own_text, self.data, &error),
         };
-        let mut result = result.with_program_output(printed);
+        let mut result = result
+            .with_program_output(printed)
+            .with_printed_bytes(self.printed_bytes);
         result.files = self.files;
         result.notes = self.notes;
         result.exit_status = Some(self.status);

@@ -155,10 +155,12 @@ impl Inner {
     ) -> Result<ToolOutput, ToolError> {
         let files = Arc::clone(&self.programs.files);
         let session = context.session_id().map(str::to_owned);
+        let max_text_bytes = context.text_limit();
         let output = run_blocking(move || {
             let context = FileCall {
                 files: &files,
                 session: session.as_deref(),
+                max_text_bytes,
             };
             call(context, arguments)
         })

@@ -3,7 +3,7 @@
 use serde::Deserialize;
 use serde_json::{Value, json};
 use skills_runtime::ledger::{ActivatedBy, Activity};
-use skills_runtime::manifest::{ContextMode, Extensions, ToolPattern, escape_invisible};
+use skills_runtime::manifest::{ContextMode, Extensions, Manifest, ToolPattern, escape_invisible};
 use skills_runtime::{Entry, SkillPrograms, TextPart};
 
 use crate::registry::runnable_programs;
@@ -20,6 +20,13 @@ const MAX_BYTES: usize = 1 << 20;
 /// the result is then short enough for clients that cut results of more than 20 KB.
 const DEFAULT_BYTES: usize = 12 << 10;
 
+/// The smallest part, in bytes.
+const MIN_BYTES: usize = 1 << 10;
+
+/// Number of bytes of the line that says where the instructions continue, and of changes of the
+/// delimiters between two parts.
+const CONTINUATION_BYTES: usize = 150;
+
 /// Maximum number of programs that the text names.
 const MAX_NAMED: usize = 20;
 
@@ -33,10 +40,12 @@ struct LoadArguments {
 }
 
 impl LoadArguments {
-    fn part(&self) -> TextPart {
+    fn part(&self, max_text_bytes: Option<usize>) -> TextPart {
+        let max = self.max_bytes.unwrap_or(DEFAULT_BYTES);
+        let shown = max_text_bytes.unwrap_or(MAX_BYTES).max(MIN_BYTES);
         TextPart {
             offset: self.offset,
-            max_bytes: Some(self.max_bytes.unwrap_or(DEFAULT_BYTES)),
+            max_bytes: Some(max.min(shown)),
         }
     }
 }
@@ -52,7 +61,7 @@ pub(crate) const TOOL: Tool = Tool {
             json!({
                 "name": schema::any_skill_name_schema(),
                 "offset": {"type": "integer", "minimum": 0, "description": "Where to continue long instructions."},
-                "max_bytes": {"type": "integer", "minimum": 1024, "maximum": MAX_BYTES, "default": DEFAULT_BYTES, "description": "Size of a part."},
+                "max_bytes": {"type": "integer", "minimum": MIN_BYTES, "maximum": MAX_BYTES, "default": DEFAULT_BYTES, "description": "Size of a part."},
             }),
             &["name"],
         )
@@ -84,7 +93,11 @@ pub(crate) const TOOL: Tool = Tool {
 };
 
 pub(crate) fn call(
-    FileCall { files, session }: FileCall<'_>,
+    FileCall {
+        files,
+        session,
+        max_text_bytes,
+    }: FileCall<'_>,
     arguments: Value,
 ) -> Result<ToolOutput, ToolError> {
     let arguments: LoadArguments = parse_arguments(arguments)?;
@@ -102,20 +115,35 @@ pub(crate) fn call(
     if !library.is_model_invocable(&entry) {
         return Err(unavailable().with_hint("ask your user to invoke it by name"));
     }
-    let SkillText {
-        text,
-        next_offset,
-        manifest,
-    } = SkillText::load(&files.runtime, &entry, arguments.part())?;
+    let mut part = arguments.part(max_text_bytes);
+    let mut loaded = SkillText::load(&files.runtime, &entry, part)?;
+    let missing = library.missing_requirements([&entry]).to_lines();
+    let notes = notes(
+        &arguments,
+        &loaded.manifest,
+        &missing,
+        &entry,
+        &files.groups,
+    );
+    if let Some(excess) = excess(&loaded, &notes, max_text_bytes) {
+        part.max_bytes = part
+            .max_bytes
+            .map(|max| max.saturating_sub(excess).max(MIN_BYTES));
+        loaded = SkillText::load(&files.runtime, &entry, part)?;
+    }
     // Checked again: the file may have changed since the catalog was scanned.
-    if !manifest.model_invocable() {
+    if !loaded.manifest.model_invocable() {
         return Err(unavailable().with_hint("ask your user to invoke it by name"));
     }
     if arguments.offset == 0 {
         let activated = Activity::Activated(ActivatedBy::Model);
         library.usage().record([&entry], activated, session);
     }
-    let missing = library.missing_requirements([&entry]).to_lines();
+    let SkillText {
+        text,
+        next_offset,
+        manifest,
+    } = loaded;
     let extensions = manifest.extensions();
     let texts =
         |tools: &[ToolPattern]| -> Vec<String> { tools.iter().map(ToString::to_string).collect() };
@@ -133,27 +161,44 @@ pub(crate) fn call(
         "disallowed_tools": texts(&extensions.disallowed_tools),
         "hooks": extensions.hooks_raw,
     });
-    let note = if missing.is_empty() {
-        String::new()
-    } else {
-        format!(
-            "\nMissing requirements of its scripts: {}",
-            missing.join("; ")
-        )
-    };
     let more = next_offset.map_or_else(String::new, |next| {
         format!("\nThe instructions continue: call load_skill with `offset` {next}.")
     });
-    // Said once, with the first part.
-    let notes = if arguments.offset == 0 {
-        let usage = usage(&entry, &files.groups).unwrap_or_default();
-        format!("{note}{}{usage}", fork_note(extensions))
-    } else {
-        String::new()
-    };
     let mut output = ToolOutput::new(format!("{text}{notes}{more}"), data);
     output.loaded_skill = Some(name.to_owned());
     Ok(output)
+}
+
+/// Returns what is said once, with the first part: what the skill lacks, how it runs, and its
+/// programs.
+fn notes(
+    arguments: &LoadArguments,
+    manifest: &Manifest,
+    missing: &[String],
+    entry: &Entry,
+    groups: &[ToolGroup],
+) -> String {
+    if arguments.offset > 0 {
+        return String::new();
+    }
+    let note = match missing {
+        [] => String::new(),
+        _ => format!(
+            "\nMissing requirements of its scripts: {}",
+            missing.join("; ")
+        ),
+    };
+    let usage = usage(entry, groups).unwrap_or_default();
+    format!("{note}{}{usage}", fork_note(manifest.extensions()))
+}
+
+/// Returns by how many bytes a part and its notes are longer than the client shows, `None` if they are
+/// not.
+fn excess(loaded: &SkillText, notes: &str, max_text_bytes: Option<usize>) -> Option<usize> {
+    let length = loaded.text.len() + notes.len() + CONTINUATION_BYTES;
+    length
+        .checked_sub(max_text_bytes?)
+        .filter(|excess| *excess > 0)
 }
 
 /// Returns how to run what the skill has, after a line break; `None` if it has nothing to run,

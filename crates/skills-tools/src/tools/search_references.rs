@@ -122,7 +122,7 @@ fn call(context: FileCall<'_>, arguments: Value) -> Result<ToolOutput, ToolError
 
 /// Records each of these skills once as one of which a file was read.
 fn record_reads<'n>(
-    FileCall { files, session }: FileCall<'_>,
+    FileCall { files, session, .. }: FileCall<'_>,
     skills: impl Iterator<Item = &'n str>,
 ) {
     let usage = files.runtime.library().usage();

@@ -72,7 +72,7 @@ pub(crate) const TOOL: Tool = Tool {
 };
 
 fn call(
-    FileCall { files, session }: FileCall<'_>,
+    FileCall { files, session, .. }: FileCall<'_>,
     arguments: Value,
 ) -> Result<ToolOutput, ToolError> {
     let arguments: SearchArguments = parse_arguments(arguments)?;

@@ -25,6 +25,10 @@ pub(super) const DEFAULT_BYTES: u64 = 16 << 10;
 const MAX_BYTES: u64 = 4 << 20;
 const DEFAULT_LINES: u64 = 2_000;
 const MAX_LINES: u64 = 100_000;
+/// The smallest part that the bound of a client leads to, in bytes.
+const MIN_PART_BYTES: u64 = 1 << 10;
+/// Number of bytes of the line after a part that says how to read the next one.
+const NOTE_BYTES: u64 = 150;
 /// The longest character, so that every call makes progress.
 const MAX_CHARACTER_BYTES: u64 = 4;
 
@@ -134,6 +138,7 @@ pub(crate) const TOOL: Tool = Tool {
 pub(super) fn call(context: FileCall<'_>, arguments: Value) -> Result<ToolOutput, ToolError> {
     let arguments: ReadArguments = parse_arguments(arguments)?;
     let limit = effective_limit(&arguments)?;
+    let room = room(context.max_text_bytes);
     let mut resolved = context
         .files
         .resolve(&VirtualPath::parse(&arguments.path)?)?;
@@ -145,6 +150,8 @@ pub(super) fn call(context: FileCall<'_>, arguments: Value) -> Result<ToolOutput
     let mut source = open_source(context.files, &resolved)?;
     let part = match (arguments.encoding, arguments.unit) {
         (Encoding::Base64, Unit::Bytes) => {
+            // Four characters for three bytes.
+            let limit = limit.min(room / 4 * 3);
             read_base64(&mut source, arguments.offset, limit, &resolved)?
         }
         (Encoding::Base64, Unit::Lines) => {
@@ -152,9 +159,9 @@ pub(super) fn call(context: FileCall<'_>, arguments: Value) -> Result<ToolOutput
                 .error("cannot read lines with encoding `base64`")
                 .with_hint("use unit `bytes`"));
         }
-        (_, Unit::Bytes) => read_bytes(&mut source, arguments.offset, limit, &resolved)?
+        (_, Unit::Bytes) => read_bytes(&mut source, arguments.offset, limit, room, &resolved)?
             .ok_or_else(|| binary_file_error(&resolved, &source))?,
-        (_, Unit::Lines) => read_lines(&mut source, arguments.offset, limit, &resolved)?
+        (_, Unit::Lines) => read_lines(&mut source, arguments.offset, limit, room, &resolved)?
             .ok_or_else(|| binary_file_error(&resolved, &source))?,
     };
     if arguments.offset == 0 {
@@ -183,7 +190,7 @@ pub(super) fn call(context: FileCall<'_>, arguments: Value) -> Result<ToolOutput
 }
 
 /// Records that a file of a skill was read. To read its `SKILL.md` is to activate it.
-fn record_read(FileCall { files, session }: FileCall<'_>, resolved: &ResolvedPath) {
+fn record_read(FileCall { files, session, .. }: FileCall<'_>, resolved: &ResolvedPath) {
     let Some(skill) = &resolved.skill else {
         return;
     };
@@ -275,6 +282,12 @@ fn effective_limit(arguments: &ReadArguments) -> Result<u64, ToolError> {
     Ok(limit)
 }
 
+/// Returns how many bytes of content a part can have so that the client shows all of it.
+fn room(max_text_bytes: Option<usize>) -> u64 {
+    let room = max_text_bytes.map(|max| (max as u64).saturating_sub(NOTE_BYTES));
+    room.unwrap_or(u64::MAX).max(MIN_PART_BYTES)
+}
+
 fn read_base64(
     source: &mut FileSource,
     offset: u64,
@@ -301,6 +314,7 @@ fn read_bytes(
     source: &mut FileSource,
     offset: u64,
     limit: u64,
+    room: u64,
     resolved: &ResolvedPath,
 ) -> Result<Option<ReadPart>, ToolError> {
     let to_tool_error = |error| io_error(&error, &resolved.display);
@@ -313,6 +327,11 @@ fn read_bytes(
         start
     } else {
         start.saturating_add(start % 2)
+    };
+    // Two bytes of UTF-16 are up to three in the text.
+    let limit = match encoding {
+        TextEncoding::Utf8 => limit.min(room),
+        _ => limit.min(room / 3 * 2),
     };
     let slice = source
         // A smaller limit could end inside a character, and the next call would start at the same
@@ -348,6 +367,7 @@ fn read_lines(
     source: &mut FileSource,
     offset: u64,
     limit: u64,
+    room: u64,
     resolved: &ResolvedPath,
 ) -> Result<Option<ReadPart>, ToolError> {
     // Counting lines from the start of a large file would read all of it on each call.
@@ -380,15 +400,17 @@ fn read_lines(
         // At least one line is returned, even if it is longer than the default size, so that every
         // call makes progress.
         let is_full = number - offset == limit
-            || (!content.is_empty() && (content.len() + line.len()) as u64 > DEFAULT_BYTES);
+            || (!content.is_empty()
+                && (content.len() + line.len()) as u64 > DEFAULT_BYTES.min(room));
         if is_full {
             next = Some(number);
             break;
         }
-        if line.len() as u64 > MAX_BYTES {
+        if line.len() as u64 > MAX_BYTES.min(room) {
             let message = format!(
-                "cannot read line {number} of '{}': longer than 4 MiB",
-                resolved.display
+                "cannot read line {number} of '{}': longer than {} bytes",
+                resolved.display,
+                MAX_BYTES.min(room)
             );
             return Err(too_large_for_lines(message, resolved));
         }

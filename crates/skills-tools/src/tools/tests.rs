@@ -121,7 +121,14 @@ fn call(tool: &Tool, files: &VirtualFiles, arguments: Value) -> Result<ToolOutpu
         panic!("{} is not a tool for files", tool.name);
     };
     let session = None;
-    call(FileCall { files, session }, arguments)
+    call(
+        FileCall {
+            files,
+            session,
+            max_text_bytes: None,
+        },
+        arguments,
+    )
 }
 
 #[track_caller]

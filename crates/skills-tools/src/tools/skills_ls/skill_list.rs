@@ -14,7 +14,7 @@ use crate::virtual_files::VirtualFiles;
 use crate::{ToolError, ToolOutput};
 
 pub(super) fn list(
-    FileCall { files, session }: FileCall<'_>,
+    FileCall { files, session, .. }: FileCall<'_>,
     arguments: &LsArguments,
     limit: usize,
 ) -> Result<ToolOutput, ToolError> {
