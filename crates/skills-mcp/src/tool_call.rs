@@ -84,8 +84,8 @@ pub(crate) async fn call(
         context,
     )
     .await;
-    let mut output =
-        output.map_err(|unknown| ErrorData::invalid_params(unknown.to_string(), None))?;
+    // A result and not an error of the protocol, of which some clients show their model nothing.
+    let mut output = output.unwrap_or_else(ToolOutput::from);
     log_notes(&request.name, &output);
     if let (Some(_), Some(session)) = (&output.loaded_skill, &caller.session) {
         session_tools

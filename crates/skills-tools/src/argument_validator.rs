@@ -10,6 +10,7 @@ use serde_json::{Map, Number, Value};
 use skills_runtime::is_invisible;
 use skills_script::Pattern;
 
+use crate::nearest_name::nearest_name;
 use crate::portable_schema::PRIVATE_PREFIX;
 use crate::virtual_path::escape_and_truncate;
 use crate::{ToolError, ToolErrorCode};
@@ -55,6 +56,23 @@ pub(crate) struct ArgumentValidator {
     schema: Value,
     /// The compiled values of `pattern`.
     patterns: BTreeMap<String, Pattern>,
+}
+
+/// Returns which properties unknown ones were probably meant to be, after a semicolon; empty if none
+/// is near. Of the first unknown ones, since a caller can send any number.
+fn meant_properties(given: &Map<String, Value>, declared: Option<&Map<String, Value>>) -> String {
+    let known = || declared.into_iter().flat_map(Map::keys).map(String::as_str);
+    let unknown = given
+        .keys()
+        .filter(|name| known().all(|known| known != *name));
+    let near = unknown
+        .take(MAX_MISTAKES)
+        .filter_map(|name| nearest_name(name, known()));
+    let near: Vec<String> = near.map(|name| format!("`{name}`")).collect();
+    match near.as_slice() {
+        [] => String::new(),
+        names => format!("; did you mean {}?", names.join(", ")),
+    }
 }
 
 impl ArgumentValidator {
@@ -204,8 +222,10 @@ impl ArgumentValidator {
             if !unexpected.is_empty() {
                 let were = if unexpected.len() == 1 { "was" } else { "were" };
                 let names = unexpected.join(", ");
-                let text =
-                    format!("Additional properties are not allowed ({names} {were} unexpected)");
+                let meant = meant_properties(given, declared);
+                let text = format!(
+                    "Additional properties are not allowed ({names} {were} unexpected){meant}"
+                );
                 mistakes.add(location, &text);
             }
         }

@@ -19,6 +19,7 @@ mod error;
 mod files;
 mod folded_paths;
 mod guide;
+mod loaded_files;
 mod long_text;
 mod mount;
 mod nearest_name;

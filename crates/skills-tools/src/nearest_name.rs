@@ -1,8 +1,16 @@
 //! The most similar name of a wrong one.
 
+/// Returns true if one name can be a typing error of the other: at most one character of four is
+/// another, and of a shorter name one. A wrong guess costs a model a call and sends it astray.
+pub(crate) fn is_near(name: &str, known: &str) -> bool {
+    let longest = name.chars().count().max(known.chars().count());
+    longest >= 3 && strsim::osa_distance(name, known) <= (longest / 4).max(1)
+}
+
 /// Returns the most similar name, if it is similar enough.
 pub(crate) fn nearest_name<'a>(name: &str, names: impl Iterator<Item = &'a str>) -> Option<String> {
     let scored = names
+        .filter(|known| is_near(name, known))
         .map(|known| (strsim::jaro_winkler(name, known), known))
         // Less similar names are more often wrong than helpful.
         .filter(|(score, _)| *score > 0.85);
@@ -44,5 +52,8 @@ mod tests {
         check("fill_form", Some("fill_form.py"));
         check("fil_forms.py", Some("fill_forms.py"));
         check("zzz", None);
+        // As similar by their beginning, and other names.
+        check("fill_form_with_data.py", None);
+        check("report_of_2026.txt", None);
     }
 }

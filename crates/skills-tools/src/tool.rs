@@ -1,5 +1,6 @@
 //! The definition of a built-in tool, which is in a file of its own.
 
+use std::path::PathBuf;
 use std::pin::Pin;
 
 use serde::de::DeserializeOwned;
@@ -87,6 +88,8 @@ pub(crate) type ProgramFuture<'a> =
 pub(crate) struct FileCall<'a> {
     pub(crate) files: &'a VirtualFiles,
     pub(crate) session: Option<&'a str>,
+    /// The directories of the skills that the session has loaded, the latest last.
+    pub(crate) loaded: &'a [PathBuf],
     /// How many bytes of text the client of the model shows.
     pub(crate) max_text_bytes: Option<usize>,
 }

@@ -26,6 +26,18 @@ pub enum ToolGroup {
 impl ToolGroup {
     /// The groups that are enabled by default.
     pub const DEFAULT: [Self; 2] = [Self::Core, Self::LoadedScripts];
+    /// Returns its name, as `--tools` of the `skills` command takes it.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Core | Self::LoadedScripts => "default",
+            Self::Workspace => "workspace",
+            Self::ScriptExecutor => "runner",
+            Self::Catalog => "catalog",
+            Self::ScriptTools => "scripts",
+        }
+    }
+
     /// Groups with all tools.
     pub const ALL: [Self; 4] = [
         Self::Workspace,

@@ -24,7 +24,7 @@ use crate::publication::Publisher;
 use crate::registry::ScriptToolEntry;
 use crate::run::{ProgramRunner, Remedies, script_tool};
 use crate::tool_definition::ToolDefinition;
-use crate::{CallContext, Mount, ToolFormat, ToolGroup, ToolOutput};
+use crate::{CallContext, Mount, ToolErrorCode, ToolFormat, ToolGroup, ToolOutput};
 
 use builder::{Repr, check_directories};
 use call::{ResolvedCall, run_blocking};
@@ -204,11 +204,12 @@ impl ToolSet {
         });
         let (call, hooked, ignored) = match resolved.await {
             Err(error) => return Ok(error.into()),
-            Ok((ResolvedCall::Unknown { nearest }, ..)) => {
+            Ok((ResolvedCall::Unknown { nearest, group }, ..)) => {
                 return Err(UnknownTool {
                     // The name is client input of any length.
                     name: name.chars().take(MAX_NAME_CHARS).collect(),
                     nearest,
+                    group,
                 });
             }
             Ok(resolved) => resolved,
@@ -469,12 +470,41 @@ const MAX_NAME_CHARS: usize = 100;
 
 /// Error of a call to a tool that does not exist.
 ///
-/// The name is unknown, or the tool is disabled. The message suggests the most similar name of an
-/// enabled tool, if there is one. Unlike a [`ToolError`](crate::ToolError), this is an error of the
-/// protocol or host application and not a result for the model.
+/// The name is unknown, or the tool is disabled. The message names the group of a tool that is not
+/// enabled, or suggests the most similar name of an enabled one. A host that passes the calls of a
+/// model on [converts](ToolOutput#impl-From<UnknownTool>-for-ToolOutput) it to a result that the model
+/// reads; for another one, it is a mistake of its own.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("tool `{}` not found{}", name.escape_debug(), nearest.as_ref().map_or_else(String::new, |nearest| format!("; did you mean `{nearest}`?")))]
+#[error("tool `{}` {}", name.escape_debug(), self.reason())]
 pub struct UnknownTool {
     name: String,
     nearest: Option<String>,
+    /// The group that has the tool, which is not enabled.
+    group: Option<ToolGroup>,
+}
+
+impl UnknownTool {
+    fn reason(&self) -> String {
+        match (self.group, &self.nearest) {
+            (Some(group), _) => format!("is not enabled: it is in group `{}`", group.name()),
+            (None, Some(nearest)) => format!("not found; did you mean `{nearest}`?"),
+            (None, None) => "not found".to_owned(),
+        }
+    }
+}
+
+impl From<UnknownTool> for ToolOutput {
+    fn from(unknown: UnknownTool) -> Self {
+        let error = ToolErrorCode::NotFound.error(unknown.to_string());
+        let hint = match (unknown.group, unknown.nearest) {
+            (Some(group), _) => format!(
+                "use another tool, or ask your user to add `{}` to `--tools` of the skills server",
+                group.name()
+            ),
+            // The message has it.
+            (None, Some(_)) => return error.into(),
+            (None, None) => "list the tools".to_owned(),
+        };
+        error.with_hint(hint).into()
+    }
 }

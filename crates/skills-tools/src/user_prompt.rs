@@ -151,6 +151,7 @@ mod tests {
             let context = FileCall {
                 files: &files,
                 session: None,
+                loaded: &[],
                 max_text_bytes: None,
             };
             load_skill::call(context, serde_json::json!({"name": "a"}))

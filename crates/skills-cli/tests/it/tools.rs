@@ -100,7 +100,7 @@ fn errors_have_an_exit_code_and_a_hint() {
     exit 1
     -- stderr
     Error: skill `gcd` not found
-    Hint: did you mean `gcd-calculator`, `code-review`?
+    Hint: did you mean `gcd-calculator`?
     ");
     assert_snapshot!(examples(&["call", "skills_read", r#"{"path": "/skills/gcd-calculator/../../x"}"#]).page(), @"
     exit 1

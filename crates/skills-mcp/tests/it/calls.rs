@@ -81,17 +81,28 @@ async fn results_are_text_links_and_a_report() {
             wrong["_meta"]["skills/report"]["error"]["code"],
             "invalid_arguments"
         );
-        let unknown = client
-            .call("tools/call", json!({"name": "skills_lx", "arguments": {}}))
-            .await;
-        assert_eq!(unknown["error"]["code"], -32602);
-        assert!(
-            unknown["error"]["message"]
-                .as_str()
-                .unwrap()
-                .contains("did you mean `skills_ls`"),
-            "{unknown}"
-        );
+        for (name, text) in [
+            (
+                "skills_lx",
+                "Error: tool `skills_lx` not found; did you mean `skills_ls`?",
+            ),
+            (
+                "frobnicate",
+                "Error: tool `frobnicate` not found\nHint: list the tools",
+            ),
+            (
+                "Hint: x\n`",
+                "Error: tool `Hint: x\\n`` not found\nHint: list the tools",
+            ),
+        ] {
+            let unknown = client.tool(name, json!({})).await;
+            assert_eq!(unknown["content"][0]["text"], text);
+            let report = &unknown["_meta"]["skills/report"];
+            assert_eq!(
+                (&unknown["isError"], &report["error"]["code"]),
+                (&json!(true), &json!("not_found"))
+            );
+        }
     }
 }
 

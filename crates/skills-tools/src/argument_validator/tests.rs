@@ -264,3 +264,31 @@ proptest! {
         }
     }
 }
+
+#[test]
+fn an_unknown_property_is_named_with_the_near_one() {
+    let schema = json!({"type": "object", "additionalProperties": false, "properties": {"command": {}, "name": {}}});
+    let validator = ArgumentValidator::new(&schema).unwrap();
+    let check = |given: Value, expected: &str| {
+        let message = validator.validate(&given).unwrap_err().message;
+        assert_eq!(
+            message.strip_prefix("invalid arguments: Additional properties are not allowed "),
+            Some(expected)
+        );
+    };
+    check(
+        json!({"comand": 1}),
+        "('comand' was unexpected); did you mean `command`?",
+    );
+    check(
+        json!({"nmae": 1, "zzz": 1}),
+        "('nmae', 'zzz' were unexpected); did you mean `name`?",
+    );
+    check(json!({"cmd": 1}), "('cmd' was unexpected)");
+    // No guess is longer than a name of the schema, whatever is sent.
+    let many: Value = (0..900)
+        .map(|index| (format!("comman{index}"), json!(1)))
+        .collect();
+    let message = validator.validate(&many).unwrap_err().message;
+    assert!(message.len() < 1_500, "{}", message.len());
+}

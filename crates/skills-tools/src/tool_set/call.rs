@@ -13,11 +13,14 @@ use crate::portable_schema::remove_client_arguments;
 use crate::registry::{ScriptToolEntry, ScriptToolRegistry};
 use crate::run::{HookedCall, script_tool};
 use crate::tool::{Call, FileCall, Tool};
-use crate::{CallContext, ToolError, ToolErrorCode, ToolOutput};
+use crate::{CallContext, ToolError, ToolErrorCode, ToolGroup, ToolOutput, tools};
 
 /// A call with its tool and its validated arguments.
 pub(super) enum ResolvedCall {
-    Unknown { nearest: Option<String> },
+    Unknown {
+        nearest: Option<String>,
+        group: Option<ToolGroup>,
+    },
     Builtin(&'static Tool, Value),
     Script(Box<ScriptToolEntry>, serde_json::Map<String, Value>),
 }
@@ -72,7 +75,9 @@ impl Inner {
             let builtin = self.builtin_tools().into_iter();
             let builtin = builtin.map(|builtin| builtin.tool.name);
             let nearest = nearest_name(name, builtin.chain(enabled_names));
-            return Ok(ResolvedCall::Unknown { nearest });
+            let group = tools::all().find(|tool| tool.name == name);
+            let group = group.and_then(|tool| tool.groups.last()).copied();
+            return Ok(ResolvedCall::Unknown { nearest, group });
         };
         let tool = entry
             .load_tool()
@@ -156,10 +161,14 @@ impl Inner {
         let files = Arc::clone(&self.programs.files);
         let session = context.session_id().map(str::to_owned);
         let max_text_bytes = context.text_limit();
+        let loaded = context.session_id();
+        let loaded = loaded.map(|session| self.active_skills.of_session(session));
+        let loaded = loaded.unwrap_or_default();
         let output = run_blocking(move || {
             let context = FileCall {
                 files: &files,
                 session: session.as_deref(),
+                loaded: &loaded,
                 max_text_bytes,
             };
             call(context, arguments)

@@ -97,6 +97,7 @@ pub(crate) fn call(
         files,
         session,
         max_text_bytes,
+        ..
     }: FileCall<'_>,
     arguments: Value,
 ) -> Result<ToolOutput, ToolError> {

@@ -13,6 +13,7 @@ use crate::files::open::{self, OpenedFile};
 use crate::files::read::FileSource;
 use crate::files::text::{SlicePosition, TextEncoding};
 use crate::folded_paths::canonicalize_existing;
+use crate::loaded_files::find_in_loaded;
 use crate::schema;
 use crate::tool::{Call, FileCall, GuideStep, HookView, Tool, parse_arguments, text_argument};
 use crate::tool_definition::Annotations;
@@ -139,15 +140,15 @@ pub(super) fn call(context: FileCall<'_>, arguments: Value) -> Result<ToolOutput
     let arguments: ReadArguments = parse_arguments(arguments)?;
     let limit = effective_limit(&arguments)?;
     let room = room(context.max_text_bytes);
-    let mut resolved = context
-        .files
-        .resolve(&VirtualPath::parse(&arguments.path)?)?;
+    let path = VirtualPath::parse(&arguments.path)?;
+    let found = |error| hint_loaded(context, &arguments.path, error);
+    let mut resolved = context.files.resolve(&path).map_err(found)?;
     // `skills/NAME` means its `SKILL.md`, under the name that the directory has for it.
     if let (Some(skill), true) = (&resolved.skill, resolved.parts.is_empty()) {
         resolved.parts.push(skill.file_name.clone());
         resolved.display = format!("{}/{}", resolved.display, skill.file_name);
     }
-    let mut source = open_source(context.files, &resolved)?;
+    let mut source = open_source(context.files, &resolved).map_err(found)?;
     let part = match (arguments.encoding, arguments.unit) {
         (Encoding::Base64, Unit::Bytes) => {
             // Four characters for three bytes.
@@ -187,6 +188,23 @@ pub(super) fn call(context: FileCall<'_>, arguments: Value) -> Result<ToolOutput
         None => part.content,
     };
     Ok(ToolOutput::new(text, data))
+}
+
+/// Adds to the error of a file that the workspace does not have which loaded skill has it.
+/// Instructions name files by paths in their skill. Only a hint: a file of a skill in the place of one
+/// of the workspace would have an authority that it was not given.
+fn hint_loaded(context: FileCall<'_>, path: &str, error: ToolError) -> ToolError {
+    let is_missing = matches!(
+        error.code,
+        ToolErrorCode::NotFound | ToolErrorCode::PathOutsideMounts
+    );
+    if !is_missing || path.starts_with('/') {
+        return error;
+    }
+    match find_in_loaded(context.files, context.loaded, path) {
+        Some(found) => error.with_hint(format!("did you mean `{found}`?")),
+        None => error,
+    }
 }
 
 /// Records that a file of a skill was read. To read its `SKILL.md` is to activate it.

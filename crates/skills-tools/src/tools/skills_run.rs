@@ -191,6 +191,12 @@ fn parse_run_command(
     if let Some((target, args)) = find_skill_program(skill, &words) {
         return Ok((target, args.to_vec()));
     }
+    // Instructions often name a script without its directory.
+    if let Some(named) = with_scripts_directory(&words)
+        && let Some((target, args)) = find_skill_program(skill, &named)
+    {
+        return Ok((target, args.to_vec()));
+    }
     let Some((first, rest)) = without_launcher(&words).split_first() else {
         return Err(ToolErrorCode::InvalidArguments.error("empty command"));
     };
@@ -215,6 +221,19 @@ fn parse_run_command(
     let mut words = words.into_iter();
     let command = HostCommand::Program(words.next().unwrap_or_default());
     Ok((RunTarget::Command(command), words.collect()))
+}
+
+/// Returns a command line that begins with the name of a script, with the path that it has in the
+/// directory of scripts.
+fn with_scripts_directory(words: &[String]) -> Option<Vec<String>> {
+    let (first, rest) = words.split_first()?;
+    let is_name = !first.contains('/') && ScriptType::from_path(first.as_ref()).is_some();
+    is_name.then(|| {
+        let script = format!("scripts/{first}");
+        std::iter::once(script)
+            .chain(rest.iter().cloned())
+            .collect()
+    })
 }
 
 /// Returns the script or module of a skill that was probably meant by a word.

@@ -125,6 +125,7 @@ fn call(tool: &Tool, files: &VirtualFiles, arguments: Value) -> Result<ToolOutpu
         FileCall {
             files,
             session,
+            loaded: &[],
             max_text_bytes: None,
         },
         arguments,

@@ -15,7 +15,7 @@ use crate::files::sensitive::{is_key_file, may_hold_key_by_content};
 use crate::files::{io_error, join_parts, open};
 use crate::folded_paths::FoldedPaths;
 use crate::mount::{Access, OpenMount, WriteQuota};
-use crate::nearest_name::nearest_file_name;
+use crate::nearest_name::{is_near, nearest_file_name};
 use crate::virtual_path::{Anchor, VirtualPath, escape_for_display, invalid_part_reason};
 use crate::{ToolError, ToolErrorCode};
 
@@ -181,7 +181,10 @@ impl VirtualFiles {
             ))
             .with_hint("ask your user to rename or disable all but one")),
             Lookup::Unknown(nearest) => {
-                let hint = match nearest.as_slice() {
+                let near = nearest
+                    .into_iter()
+                    .filter(|known| is_near(name, known) || is_beginning(name, known));
+                let hint = match near.collect::<Vec<_>>().as_slice() {
                     [] => "list the skills: call skills_ls with path `/skills`".to_owned(),
                     names => format!("did you mean `{}`?", names.join("`, `")),
                 };
@@ -418,6 +421,12 @@ fn join_display(start: &str, parts: &[String]) -> String {
     parts
         .iter()
         .fold(start.to_owned(), |path, part| format!("{path}/{part}"))
+}
+
+/// Returns true if the first words of a skill's name are the other name.
+fn is_beginning(name: &str, known: &str) -> bool {
+    let rest = known.strip_prefix(name).filter(|_| name.len() >= 3);
+    rest.is_some_and(|rest| rest.starts_with(['-', '_']))
 }
 
 /// Returns what the user of a model can do about an inactive skill, or what the model can do.

@@ -8,7 +8,7 @@ use std::time::Duration;
 use insta::assert_json_snapshot;
 use serde_json::{Value, json};
 use skills_tools::{
-    CallContext, ProgramOptions, ToolDefinition, ToolErrorCode, ToolFormat, ToolGroup,
+    CallContext, ProgramOptions, ToolDefinition, ToolErrorCode, ToolFormat, ToolGroup, ToolOutput,
 };
 
 use crate::fixture::{Host, Tools};
@@ -347,6 +347,7 @@ async fn an_unknown_tool_is_an_error_of_the_host() {
         "tool `skill__demo__greets` not found; did you mean `skill__demo__greet`?"
     );
     assert_eq!(unknown("zzz").await, "tool `zzz` not found");
+    assert_eq!(unknown("a\n`").await, "tool `a\\n`` not found");
 }
 
 #[tokio::test]
@@ -554,4 +555,37 @@ async fn a_call_can_choose_the_timeout_of_the_operator() {
         assert_eq!(code(max).await, "skill_not_found");
         assert_eq!(code(max + 1).await, "invalid_arguments");
     }
+}
+
+/// A model that knows a tool from elsewhere learns where it is, and nothing about scripts that the
+/// operator has disabled.
+#[tokio::test]
+async fn a_tool_of_another_group_is_named_with_its_group() {
+    let host = host();
+    let set = host
+        .builder(host.runtime())
+        .tool_groups([ToolGroup::Catalog]);
+    let tools = set.build().unwrap();
+    let text = async |name: &str| {
+        let called = tools.call(name, json!({}), &CallContext::default()).await;
+        ToolOutput::from(called.unwrap_err()).text().into_owned()
+    };
+    for (name, group) in [
+        ("skills_create", "workspace"),
+        ("skills_read", "workspace"),
+        ("run_skill_script", "runner"),
+    ] {
+        assert_eq!(
+            text(name).await,
+            format!(
+                "Error: tool `{name}` is not enabled: it is in group `{group}`\n\
+                 Hint: use another tool, or ask your user to add `{group}` to `--tools` of the skills server"
+            )
+        );
+    }
+    let unknown = text("skill__demo__greet").await;
+    assert_eq!(
+        unknown,
+        "Error: tool `skill__demo__greet` not found\nHint: list the tools"
+    );
 }

@@ -1,7 +1,7 @@
 //! Sequences of file tool calls, as a model makes them.
 
 use serde_json::{Value, json};
-use skills_tools::ToolErrorCode;
+use skills_tools::{CallContext, ToolErrorCode};
 
 use crate::fixture::Host;
 
@@ -315,4 +315,77 @@ async fn a_missing_path_gets_the_nearest_one() {
             "{path}"
         );
     }
+}
+
+/// Instructions name files by their paths in the skill, or by their names.
+#[tokio::test]
+async fn a_path_of_a_loaded_skill_is_a_hint() {
+    let host = Host::new();
+    host.skill("kit", "")
+        .file("skills/kit/FORMS.md", "forms")
+        .file("skills/kit/references/deep.md", "deep")
+        .file("skills/kit/a/twice.md", "1")
+        .file("skills/kit/b/twice.md", "2")
+        .file("skills/kit/assets/x`y.md", "quoted")
+        .file("skills/kit/.hidden/secret.md", "hidden")
+        .skill("other", "")
+        .file("skills/other/only.md", "not loaded")
+        .file("workspace/deep.md.bak", "near");
+    let tools = host.tools();
+    let session = |name: &str| CallContext::default().session(name);
+    let load = json!({"name": "kit"});
+    for context in [session("one"), CallContext::default()] {
+        let loaded = tools.call_in("load_skill", load.clone(), &context).await;
+        assert!(!loaded.is_error);
+    }
+    let read = async |path: &str, context: CallContext| {
+        let found = tools
+            .call_in("skills_read", json!({"path": path}), &context)
+            .await;
+        assert_eq!(found.code(), Some("not_found"), "{path}");
+        let hint = found.structured["error"]["hint"]
+            .as_str()
+            .unwrap_or_default();
+        hint.to_owned()
+    };
+    for (path, expected) in [
+        ("FORMS.md", "did you mean `/skills/kit/FORMS.md`?"),
+        ("./forms.md", "did you mean `/skills/kit/FORMS.md`?"),
+        (
+            "references/deep.md",
+            "did you mean `/skills/kit/references/deep.md`?",
+        ),
+        ("deep.md", "did you mean `/skills/kit/references/deep.md`?"),
+        // Two files have the name, the name would end the quotation, no listing shows it, or the
+        // skill is not loaded.
+        ("twice.md", ""),
+        ("x`y.md", ""),
+        ("secret.md", ""),
+        ("only.md", ""),
+        // A path that names the workspace means it.
+        ("/workspace/FORMS.md", ""),
+    ] {
+        assert_eq!(read(path, session("one")).await, expected, "{path}");
+        // Of no other session, and none without one.
+        assert!(
+            !read(path, session("two")).await.contains("/skills/"),
+            "{path}"
+        );
+        assert!(
+            !read(path, CallContext::default())
+                .await
+                .contains("/skills/"),
+            "{path}"
+        );
+    }
+    // What the workspace has is never taken from a skill.
+    host.file("workspace/FORMS.md", "mine");
+    let own = json!({"path": "FORMS.md"});
+    let own = tools.call_in("skills_read", own, &session("one")).await;
+    assert_eq!(own.text(), "mine");
+    // A skill that models may not load any more is not named.
+    host.skill("kit", "disable-model-invocation: true\n");
+    let found = tools.call("search_skills", json!({})).await;
+    assert_eq!(found.structured["total"], 1);
+    assert_eq!(read("references/deep.md", session("one")).await, "");
 }

@@ -189,11 +189,7 @@ async fn a_skill_that_cannot_run_stays_invisible_and_the_result_says_why() {
         "skill `draft` is a draft and cannot run; ask your user to accept it",
     )
     .await;
-    check(
-        "from",
-        "skill `from` not found; did you mean `form`, `broken`?",
-    )
-    .await;
+    check("from", "skill `from` not found; did you mean `form`?").await;
     // The caller knows this host path.
     let command = format!("cat {}/secret.txt", host_path(&host, "changed"));
     let arguments = json!({"command": command});

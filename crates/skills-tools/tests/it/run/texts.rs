@@ -264,3 +264,22 @@ async fn errors_of_the_approval_store_are_not_shown() {
         }
     }
 }
+
+/// Instructions often name a script without its directory.
+#[tokio::test]
+async fn a_script_is_found_without_its_directory() {
+    if skip_without_sandbox() {
+        return;
+    }
+    let host = kit(&[("show.py", SHOW)]);
+    host.file("workspace/mine.py", "print('mine')");
+    let tools = host.tools();
+    assert_eq!(run(&tools, "show.py a").await.answer(), "[\"a\"]");
+    // The name alone is that of a program, and a path is what it says.
+    for command in ["show a", "x/show.py a", "/show.py a", "../scripts/show.py"] {
+        assert!(run(&tools, command).await.is_error, "{command}");
+    }
+    // Only a script of the skill needs no permission.
+    assert!(run(&tools, "mine.py").await.is_error);
+    assert!(bash(&tools, "show.py a", "").await.is_error);
+}
