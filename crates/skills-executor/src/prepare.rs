@@ -42,9 +42,10 @@ impl Ready {
         authorized.install_packages().await?;
         let notes = notes_before_run(&authorized, &record.redactor);
         let services = authorized.planned().services().clone();
-        let cancellation = authorized.planned().options().context.cancellation.clone();
+        let context = authorized.planned().options().context.clone();
         // Before the job starts, so that the wait does not count as time of the run.
-        let permit = unless_cancelled(cancellation.as_ref(), services.run_permit())
+        let permit = services.run_permit(context.progress.as_ref());
+        let permit = unless_cancelled(context.cancellation.as_ref(), permit)
             .await?
             .map_err(|_| Repr::Closed)?;
         // Paths are checked after the wait for a permit, which can take minutes in which another

@@ -15,7 +15,7 @@ use tokio::sync::{AcquireError, OwnedSemaphorePermit, Semaphore};
 
 use crate::approval_queue::ApprovalQueue;
 use crate::backends::Backends;
-use crate::call_context::CallContext;
+use crate::call_context::{CallContext, ProgressReporter};
 #[cfg(all(feature = "packages", unix))]
 use crate::packages::PackageConfig;
 use crate::run_record::Recorder;
@@ -170,9 +170,20 @@ impl Services {
         &self.permissions
     }
 
-    /// Waits for a permit of a run.
-    pub(crate) async fn run_permit(&self) -> Result<OwnedSemaphorePermit, AcquireError> {
-        Arc::clone(&self.shared.run_permits).acquire_owned().await
+    /// Waits for a permit of a run, and reports that it waits.
+    pub(crate) async fn run_permit(
+        &self,
+        progress: Option<&ProgressReporter>,
+    ) -> Result<OwnedSemaphorePermit, AcquireError> {
+        let permits = || Arc::clone(&self.shared.run_permits);
+        if let Ok(permit) = permits().try_acquire_owned() {
+            return Ok(permit);
+        }
+        let report = |phase| progress.into_iter().for_each(|progress| progress(phase));
+        report(Some("waiting for a free slot"));
+        let permit = permits().acquire_owned().await;
+        report(None);
+        permit
     }
 
     pub(crate) fn copies(&self) -> &SkillCopyCache {

@@ -38,7 +38,11 @@ pub(crate) async fn call(
     let inner = &server.inner;
     let to_result = |output| to_mcp_result(output, inner.result_data, caller).into();
     // Before anything else, so that a rejected call costs nothing and uses up no request state.
-    let Some(_permit) = inner.call_limiter.try_acquire(&caller.principal) else {
+    let permit = tokio::select! {
+        permit = inner.call_limiter.acquire(&caller.principal) => permit,
+        () = context.ct.cancelled() => None,
+    };
+    let Some(_permit) = permit else {
         return Ok(to_result(too_many_calls(inner.call_limiter.max())));
     };
     let arguments = request.arguments.unwrap_or_default();

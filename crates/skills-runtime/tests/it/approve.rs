@@ -7,7 +7,7 @@ use std::time::Duration;
 use insta::assert_snapshot;
 use skills_runtime::policy::{AnswerFuture, ContentStatus, Effect, Question, Rule, RuleSource};
 use skills_runtime::{
-    Answer, Approver, Authorization, EnforcementReport, ErrorKind, ExecutionArtifacts,
+    Answer, Approver, Authorization, CallContext, EnforcementReport, ErrorKind, ExecutionArtifacts,
     ExecutionOptions, ExecutionStatus, FileApprovalStore, Policy, ProgramFinder, RunTarget,
     ScriptType, Termination,
 };
@@ -210,12 +210,19 @@ async fn a_privileged_skill_is_verified_before_it_runs() {
         .max_concurrent_runs(1)
         .build();
     let first = started(&runtime, &swap.0).await;
-    let second = runtime
-        .execute_skill("deploy", ExecutionOptions::default())
-        .await;
+    let phases = Arc::<Mutex<Vec<Option<String>>>>::default();
+    let reported = Arc::clone(&phases);
+    let report = move |phase: Option<&str>| reported.lock().unwrap().push(phase.map(str::to_owned));
+    let options = ExecutionOptions {
+        context: CallContext::default().progress(Arc::new(report)),
+        ..ExecutionOptions::default()
+    };
+    let second = runtime.execute_skill("deploy", options).await;
     let first = first.await.unwrap();
     assert!(first.unwrap().exit_status.is_success());
     assert_eq!(second.unwrap_err().kind(), ErrorKind::ContentChanged);
+    let waiting = Some("waiting for a free slot".to_owned());
+    assert_eq!(*phases.lock().unwrap(), [waiting, None]);
 }
 
 /// Starts a run of `deploy`, and returns when its program runs.
