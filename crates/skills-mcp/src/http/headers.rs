@@ -40,9 +40,10 @@ pub(super) fn is_stateless(version: &str) -> bool {
 
 const FIRST_STATELESS_VERSION: &str = "2026-07-28";
 
-/// Rejects requests of other HTTP versions.
+/// Rejects requests of other HTTP versions than 1.1, and 1.0, which nginx speaks to servers unless it is
+/// configured. All other checks apply to both, such as that of the host.
 pub(super) fn check_version(request: &Request) -> Result<(), Rejection> {
-    if request.version() != Version::HTTP_11 {
+    if !matches!(request.version(), Version::HTTP_11 | Version::HTTP_10) {
         return Err(Rejection::UnsupportedHttpVersion);
     }
     Ok(())

@@ -8,7 +8,7 @@ use rmcp::model::{ErrorCode, ErrorData, JsonRpcError, RequestId};
 /// The reason why a request is rejected.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub(super) enum Rejection {
-    /// It is not HTTP/1.1.
+    /// It is not HTTP/1.1 or HTTP/1.0.
     #[error("HTTP version not supported; use HTTP/1.1")]
     UnsupportedHttpVersion,
     /// A header that may occur once occurs several times.
@@ -24,13 +24,19 @@ pub(super) enum Rejection {
     #[error("origin not allowed")]
     OriginNotAllowed,
     /// There is no bearer token.
-    #[error("missing bearer token")]
+    #[error(
+        "missing bearer token: send `Authorization: Bearer TOKEN` with a token of this server, such as `skills mcp token --show` prints where it runs"
+    )]
     MissingToken,
     /// The bearer token is unknown.
-    #[error("invalid bearer token")]
+    #[error(
+        "invalid bearer token: send `Authorization: Bearer TOKEN` with a token of this server, such as `skills mcp token --show` prints where it runs"
+    )]
     InvalidToken,
     /// The path does not exist.
-    #[error("not found; the endpoint is /mcp")]
+    #[error(
+        "not found; the endpoint is /mcp, and the token that it wants is one of this server in `Authorization: Bearer TOKEN`, not one of OAuth"
+    )]
     NotFound,
     /// The path does not support the method.
     #[error("method not allowed")]

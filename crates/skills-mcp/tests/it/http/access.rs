@@ -178,16 +178,82 @@ async fn other_paths_are_not_found() {
             "{method}"
         );
     }
-    assert_eq!(
-        Call::tool("whoami")
-            .line("POST /mcp HTTP/1.0")
-            .send(server.address)
-            .await
-            .status_of_any_version(),
-        505
-    );
     let reply = Call::tool("whoami").send(server.address).await;
     assert_eq!(reply.header("cache-control"), Some("no-store"));
     assert_eq!(reply.header("x-content-type-options"), Some("nosniff"));
     assert_eq!(reply.header("content-type"), Some("application/json"));
+}
+
+/// Without configuration, nginx speaks HTTP/1.0 to servers.
+#[tokio::test]
+async fn http_1_0_has_the_same_checks() {
+    let server = Server::start(|http| http.token(BearerToken::new("ci", ONE).unwrap())).await;
+    let call = || Call::tool("whoami").with("authorization", &format!("Bearer {ONE}"));
+    let status = async |call: Call| {
+        let reply = call.line("POST /mcp HTTP/1.0").send(server.address).await;
+        reply.status_of_any_version()
+    };
+    let old = call().line("POST /mcp HTTP/1.0").send(server.address).await;
+    let new = call().send(server.address).await;
+    assert_eq!((old.status_of_any_version(), new.status()), (200, 200));
+    assert_eq!(old.text(), new.text());
+    // An answer without a length ends with the connection.
+    assert_eq!(old.header("transfer-encoding"), None);
+    for (bad, expected) in [
+        (call().without("host"), 400),
+        (call().also("host", "localhost"), 400),
+        (call().with("host", "evil.example"), 403),
+        (call().with("origin", "https://evil.example"), 403),
+        (call().without("authorization"), 401),
+        // A proxy that does not know chunks sees another request in the body.
+        (call().with("transfer-encoding", "chunked"), 400),
+    ] {
+        assert_eq!(status(bad).await, expected);
+    }
+    let forged = call().line("POST http://evil.example/mcp HTTP/1.0");
+    assert_eq!(
+        forged.send(server.address).await.status_of_any_version(),
+        403
+    );
+    for version in ["HTTP/0.9", "HTTP/2.0", "HTTP/1.2"] {
+        let other = call().line(&format!("POST /mcp {version}"));
+        let reply = other.send(server.address).await;
+        assert!(
+            reply.0.is_empty() || reply.status_of_any_version() >= 400,
+            "{version}"
+        );
+    }
+}
+
+/// A client that tries OAuth, or has no token, tells its user what is missing.
+#[tokio::test]
+async fn bodies_say_in_one_line_which_token_is_wanted() {
+    let server = Server::start(|http| http.token(BearerToken::new("ci", ONE).unwrap())).await;
+    for (call, status) in [
+        (Call::tool("whoami"), 401),
+        (
+            Call::tool("whoami").with("authorization", &format!("Bearer {TWO}")),
+            401,
+        ),
+        (
+            Call::new("GET", "/.well-known/oauth-protected-resource"),
+            404,
+        ),
+        (
+            Call::new("GET", "/.well-known/oauth-authorization-server/mcp"),
+            404,
+        ),
+    ] {
+        let reply = call.send(server.address).await;
+        assert_eq!(reply.status(), status);
+        let message = reply.message()["error"]["message"]
+            .as_str()
+            .unwrap()
+            .to_owned();
+        assert!(
+            message.contains("`Authorization: Bearer TOKEN`"),
+            "{message}"
+        );
+        assert!(!message.contains('\n') && !message.contains(ONE) && !message.contains(TWO));
+    }
 }
