@@ -105,8 +105,8 @@ fn with_value(field: ServerField, entry: &ServerEntry) -> Option<EntryField> {
             value: json!(value),
             presence: Presence::IfPresent,
         },
-        (ServerField::Timeout(..), _) if entry.origin == EntryOrigin::Requirement => return None,
-        (ServerField::Default(key, value) | ServerField::Timeout(key, value), _) => EntryField {
+        (ServerField::OwnDefault(..), _) if entry.origin == EntryOrigin::Requirement => return None,
+        (ServerField::Default(key, value) | ServerField::OwnDefault(key, value), _) => EntryField {
             key,
             value: default_value(value, entry),
             presence: Presence::NewOnly,

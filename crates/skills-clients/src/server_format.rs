@@ -48,8 +48,9 @@ pub enum ServerField {
     Kind(&'static str, &'static str),
     /// A field of new entries with this value. Existing entries keep theirs.
     Default(&'static str, DefaultValue),
-    /// A default that only entries of this program have: their calls can wait for an approval.
-    Timeout(&'static str, DefaultValue),
+    /// A default that only entries of this program have: their calls can wait for an approval, and are
+    /// approved by its own policy. Never of a server that a skill requires.
+    OwnDefault(&'static str, DefaultValue),
     /// The program.
     Program(&'static str),
     /// The arguments of the program.
@@ -138,6 +139,11 @@ impl Expansion {
     }
 }
 
+/// Codex approves no tool call by default; the policy of this program decides about each call.
+pub(crate) const CODEX_APPROVAL: ServerField = ServerField::OwnDefault(
+    "default_tools_approval_mode",
+    DefaultValue::Text("approve"),
+);
 /// Timeout of calls, in seconds: a call can wait for the approval of its user.
 pub(crate) const TIMEOUT_SECONDS: u64 = 600;
 const TIMEOUT_MILLISECONDS: u64 = TIMEOUT_SECONDS * 1000;
@@ -156,14 +162,14 @@ pub(crate) const OPENCODE_COMMAND: &[ServerField] = &[
     ServerField::Kind("type", "local"),
     ServerField::CommandLine("command"),
     ServerField::Default("enabled", DefaultValue::True),
-    ServerField::Timeout("timeout", DefaultValue::Number(TIMEOUT_MILLISECONDS)),
+    ServerField::OwnDefault("timeout", DefaultValue::Number(TIMEOUT_MILLISECONDS)),
 ];
 pub(crate) const OPENCODE_REMOTE: &[ServerField] = &[
     ServerField::Kind("type", "remote"),
     ServerField::Url("url"),
     ServerField::Default("enabled", DefaultValue::True),
     ServerField::BearerHeader("headers", "{env:", "}"),
-    ServerField::Timeout("timeout", DefaultValue::Number(TIMEOUT_MILLISECONDS)),
+    ServerField::OwnDefault("timeout", DefaultValue::Number(TIMEOUT_MILLISECONDS)),
 ];
 /// The table `mcp.servers` of opencode 2, which also reads entries of opencode 1.
 pub(crate) const OPENCODE_2: ServerFormat = ServerFormat {
@@ -171,13 +177,13 @@ pub(crate) const OPENCODE_2: ServerFormat = ServerFormat {
     stdio: &[
         ServerField::Kind("type", "local"),
         ServerField::CommandLine("command"),
-        ServerField::Timeout("timeout", OPENCODE_2_TIMEOUT),
+        ServerField::OwnDefault("timeout", OPENCODE_2_TIMEOUT),
     ],
     http: &[
         ServerField::Kind("type", "remote"),
         ServerField::Url("url"),
         ServerField::BearerHeader("headers", "{env:", "}"),
-        ServerField::Timeout("timeout", OPENCODE_2_TIMEOUT),
+        ServerField::OwnDefault("timeout", OPENCODE_2_TIMEOUT),
     ],
     expansion: Expansion::Colon,
     ..ServerFormat::JSON
@@ -187,12 +193,12 @@ const OPENCODE_2_TIMEOUT: DefaultValue = DefaultValue::NumberIn("execution", TIM
 pub(crate) const GEMINI_COMMAND: &[ServerField] = &[
     ServerField::Program("command"),
     ServerField::Arguments("args"),
-    ServerField::Timeout("timeout", DefaultValue::Number(TIMEOUT_MILLISECONDS)),
+    ServerField::OwnDefault("timeout", DefaultValue::Number(TIMEOUT_MILLISECONDS)),
 ];
 pub(crate) const GEMINI_REMOTE: &[ServerField] = &[
     ServerField::Url("httpUrl"),
     ServerField::BearerHeader("headers", "${", "}"),
-    ServerField::Timeout("timeout", DefaultValue::Number(TIMEOUT_MILLISECONDS)),
+    ServerField::OwnDefault("timeout", DefaultValue::Number(TIMEOUT_MILLISECONDS)),
 ];
 pub(crate) const GOOSE_COMMAND: &[ServerField] = &[
     ServerField::Default("enabled", DefaultValue::True),
@@ -201,7 +207,7 @@ pub(crate) const GOOSE_COMMAND: &[ServerField] = &[
     ServerField::Default("description", DefaultValue::Description),
     ServerField::Program("cmd"),
     ServerField::Arguments("args"),
-    ServerField::Timeout("timeout", DefaultValue::Number(TIMEOUT_SECONDS)),
+    ServerField::OwnDefault("timeout", DefaultValue::Number(TIMEOUT_SECONDS)),
 ];
 pub(crate) const GOOSE_REMOTE: &[ServerField] = &[
     ServerField::Default("enabled", DefaultValue::True),
@@ -212,5 +218,5 @@ pub(crate) const GOOSE_REMOTE: &[ServerField] = &[
     // Headers can use only the variables of this list.
     ServerField::TokenVariables("env_keys"),
     ServerField::BearerHeader("headers", "${", "}"),
-    ServerField::Timeout("timeout", DefaultValue::Number(TIMEOUT_SECONDS)),
+    ServerField::OwnDefault("timeout", DefaultValue::Number(TIMEOUT_SECONDS)),
 ];

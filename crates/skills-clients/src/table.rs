@@ -98,12 +98,13 @@ pub const CLIENTS: &[Client] = &[
             stdio: &[
                 ServerField::Program("command"),
                 ServerField::Arguments("args"),
-                ServerField::Timeout("tool_timeout_sec", DefaultValue::Number(TIMEOUT_SECONDS)),
+                ServerField::OwnDefault("tool_timeout_sec", DefaultValue::Number(TIMEOUT_SECONDS)),
+                CODEX_APPROVAL,
             ],
             http: &[
                 ServerField::Url("url"),
                 ServerField::TokenVariable("bearer_token_env_var"),
-                ServerField::Timeout("tool_timeout_sec", DefaultValue::Number(TIMEOUT_SECONDS)),
+                ServerField::OwnDefault("tool_timeout_sec", DefaultValue::Number(TIMEOUT_SECONDS)),
             ],
             expansion: Expansion::Never,
             next_step: "restart Codex; `/mcp` lists it",

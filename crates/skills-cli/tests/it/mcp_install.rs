@@ -222,13 +222,14 @@ fn a_server_of_that_name_is_replaced_only_after_confirmation() {
     exit 3
     -- stderr
     HERE/home/.codex/config.toml (MCP servers of Codex)
-    @@ -1,3 +1,5 @@
+    @@ -1,3 +1,6 @@
      model = "m"
      [mcp_servers.skills]
     -command = "/bin/other"
     +command = "/bin/skills"
     +args = ["mcp"]
     +tool_timeout_sec = 600
+    +default_tools_approval_mode = "approve"
     this replaces another server named `skills`; pass `--name` to keep both
     Codex will start: "/bin/skills" "mcp"
     error: cannot ask for confirmation: no terminal is available
@@ -250,6 +251,7 @@ fn a_server_of_that_name_is_replaced_only_after_confirmation() {
     command = "/bin/skills"
     args = ["mcp"]
     tool_timeout_sec = 600
+    default_tools_approval_mode = "approve"
     "#);
     assert_eq!(fixture.call(&["--client", "codex", "--yes"]).code, 0);
     assert!(

@@ -507,7 +507,7 @@ x = 1
 "#;
     insta::assert_snapshot!(check(named("codex"), file, &[]), @r#"
     replaced
-    @@ -3,8 +3,7 @@
+    @@ -3,8 +3,8 @@
      # the old one
      [mcp_servers.skills]
     -url = "http://localhost"
@@ -517,6 +517,7 @@ x = 1
     +command = "/opt/skills/bin/skills"
     +args = ["mcp"]
     +tool_timeout_sec = 600
+    +default_tools_approval_mode = "approve"
      
      [tools]
     "#);
@@ -545,7 +546,7 @@ fn byte_order_marks_and_line_ends_are_preserved() {
         &server,
     );
     let before = "a = 1\r\n\n[mcp_servers.x]\r\nargs = [\r\n  \"1\", # one\r\n]\n\r\n";
-    let server = "[mcp_servers.skills]\r\ncommand = \"/opt/skills/bin/skills\"\r\nargs = [\"mcp\"]\r\ntool_timeout_sec = 600\r\n\r\n";
+    let server = "[mcp_servers.skills]\r\ncommand = \"/opt/skills/bin/skills\"\r\nargs = [\"mcp\"]\r\ntool_timeout_sec = 600\r\ndefault_tools_approval_mode = \"approve\"\r\n\r\n";
     check(
         named("codex"),
         before,
