@@ -105,7 +105,9 @@ fn with_value(field: ServerField, entry: &ServerEntry) -> Option<EntryField> {
             value: json!(value),
             presence: Presence::IfPresent,
         },
-        (ServerField::OwnDefault(..), _) if entry.origin == EntryOrigin::Requirement => return None,
+        (ServerField::OwnDefault(..), _) if entry.origin == EntryOrigin::Requirement => {
+            return None;
+        }
         (ServerField::Default(key, value) | ServerField::OwnDefault(key, value), _) => EntryField {
             key,
             value: default_value(value, entry),

@@ -140,10 +140,8 @@ impl Expansion {
 }
 
 /// Codex approves no tool call by default; the policy of this program decides about each call.
-pub(crate) const CODEX_APPROVAL: ServerField = ServerField::OwnDefault(
-    "default_tools_approval_mode",
-    DefaultValue::Text("approve"),
-);
+pub(crate) const CODEX_APPROVAL: ServerField =
+    ServerField::OwnDefault("default_tools_approval_mode", DefaultValue::Text("approve"));
 /// Timeout of calls, in seconds: a call can wait for the approval of its user.
 pub(crate) const TIMEOUT_SECONDS: u64 = 600;
 const TIMEOUT_MILLISECONDS: u64 = TIMEOUT_SECONDS * 1000;

@@ -207,8 +207,10 @@ pub const CLIENTS: &[Client] = &[
             // It expands no variables.
             http: &[],
             expansion: Expansion::Never,
-            next_step: "restart Antigravity CLI; `/mcp` lists it",
-            project_next_step: Some("restart Antigravity CLI in the project; `/mcp` lists it"),
+            next_step: "restart Antigravity CLI; `/mcp` lists it (not tested with this client)",
+            project_next_step: Some(
+                "restart Antigravity CLI in the project; `/mcp` lists it (not tested with this client)",
+            ),
             ..ServerFormat::JSON
         }),
         ..Client::EMPTY

@@ -121,8 +121,31 @@ fn read_and_record(
         .filter(|warning| server.inner.log_once.should_log(warning))
         .for_each(|warning| tracing::warn!("{warning}"));
     let inner = &server.inner;
+    log_converted(server, &found);
     inner.served_skills.record(&found, &inner.list_tracker);
     found
+}
+
+/// Logs in one line, once, of which skills the metadata is not as in their files.
+fn log_converted(server: &Server, found: &PublishedSkills) {
+    let skills = found
+        .skills
+        .iter()
+        .filter(|skill| skill.has_metadata_as_text);
+    // Names of published skills are plain.
+    let named: Vec<&str> = skills
+        .clone()
+        .take(3)
+        .map(|skill| skill.name.as_str())
+        .collect();
+    if named.is_empty() || !server.inner.log_once.should_log("nested metadata") {
+        return;
+    }
+    let count = skills.count();
+    tracing::info!(
+        "nested `metadata` is published as text, of {count} skills, such as `{}`",
+        named.join("`, `")
+    );
 }
 
 impl ServedSkills {

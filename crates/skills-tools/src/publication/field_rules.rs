@@ -28,6 +28,20 @@ pub(super) fn check_fields(
     Ok(())
 }
 
+/// Replaces values of `metadata` that are not text by their JSON text, and returns whether there were
+/// any. Many skills nest settings of one client there, and readers of lists take texts only.
+pub(super) fn convert_metadata(fields: &mut Map<String, Value>) -> bool {
+    let metadata = fields.get_mut("metadata").and_then(Value::as_object_mut);
+    let mut is_converted = false;
+    for value in metadata.into_iter().flat_map(Map::values_mut) {
+        if !value.is_string() {
+            *value = Value::String(value.to_string());
+            is_converted = true;
+        }
+    }
+    is_converted
+}
+
 /// A field, what it has to be, and the check of a value that is present.
 type FieldRule = (&'static str, &'static str, fn(&Value) -> bool);
 
@@ -38,7 +52,7 @@ const RULES: [FieldRule; 4] = [
         is_compatibility,
     ),
     ("license", "text", Value::is_string),
-    ("metadata", "a mapping of text to text", is_text_mapping),
+    ("metadata", "a mapping", is_text_mapping),
     ("allowed-tools", "text or a list of texts", is_text_or_list),
 ];
 

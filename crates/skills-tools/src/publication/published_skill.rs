@@ -41,6 +41,9 @@ pub struct PublishedSkill {
     /// The complete frontmatter of the listed `SKILL.md` as parsed from YAML, with unknown fields,
     /// in the order of the file. The fields of the Agent Skills specification have valid values.
     pub frontmatter: Map<String, Value>,
+    /// Whether values of `metadata` in the frontmatter are the JSON text of what the file has, since
+    /// that is not text.
+    pub has_metadata_as_text: bool,
     /// All files including `SKILL.md`, ordered by path: at most 512, with at most 16 MiB together.
     pub files: Vec<PublishedFile>,
 }

@@ -11,7 +11,7 @@ use skills_runtime::Entry;
 use skills_runtime::discovery::{FileStamp, SKILL_FILE, SkillFiles, StampedFile, StampedListing};
 use skills_runtime::manifest::{Document, FrontmatterScan, MAX_FILE_BYTES};
 
-use super::field_rules::check_fields;
+use super::field_rules::{check_fields, convert_metadata};
 use super::published_skill::{PublishedFile, PublishedSkill};
 use super::unpublished::{MAX_BYTES, MAX_FILES, UnpublishedReason};
 use crate::files::media::{ContentKind, media_type};
@@ -186,7 +186,7 @@ fn build_snapshot(
         return Err(UnpublishedReason::SkillFileTooLarge);
     }
     let text = read_now(skill_file)?;
-    let (description, frontmatter) = parse_frontmatter(&text, entry.name().as_str())?;
+    let frontmatter = parse_frontmatter(&text, entry.name().as_str())?;
     let published = selected.iter().map(|file| {
         match previous.and_then(|previous| previous.unchanged_file(file)) {
             // Always from the text that the frontmatter was parsed from, so that both belong to one
@@ -199,8 +199,9 @@ fn build_snapshot(
     let files = published.collect::<Result<_, _>>()?;
     Ok(PublishedSkill {
         name: entry.name().to_string(),
-        description,
-        frontmatter,
+        description: frontmatter.description,
+        frontmatter: frontmatter.fields,
+        has_metadata_as_text: frontmatter.has_metadata_as_text,
         files,
     })
 }
@@ -240,18 +241,22 @@ fn is_key_by_content(file: &Path) -> bool {
     may_hold_key_by_content(name, file)
 }
 
+/// The frontmatter of a published skill.
+struct Frontmatter {
+    description: String,
+    fields: Map<String, Value>,
+    has_metadata_as_text: bool,
+}
+
 /// Parses the frontmatter with an interpretation that all YAML parsers share. Restrictions in the
 /// current file apply, even if the catalog does not have them yet.
-fn parse_frontmatter(
-    text: &[u8],
-    name: &str,
-) -> Result<(String, Map<String, Value>), UnpublishedReason> {
+fn parse_frontmatter(text: &[u8], name: &str) -> Result<Frontmatter, UnpublishedReason> {
     if !Document::parse(text)?.manifest().model_invocable() {
         return Err(UnpublishedReason::NotInvocable);
     }
     // Clients parse the YAML again with other parsers, which must not read another name or other
     // restrictions.
-    let fields = FrontmatterScan::parse_file(text)?.portable_fields()?;
+    let mut fields = FrontmatterScan::parse_file(text)?.portable_fields()?;
     let required_text = |field| {
         fields
             .get(field)
@@ -268,8 +273,13 @@ fn parse_frontmatter(
             written: found_name,
         });
     }
+    let has_metadata_as_text = convert_metadata(&mut fields);
     check_fields(&description, &fields)?;
-    Ok((description, fields))
+    Ok(Frontmatter {
+        description,
+        fields,
+        has_metadata_as_text,
+    })
 }
 
 impl PublishedFile {

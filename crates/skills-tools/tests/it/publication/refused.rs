@@ -189,6 +189,8 @@ fn fields_that_clients_reject_are_not_published() {
             "good",
             "licensed",
             "metadata",
+            "metadata-nested",
+            "metadata-number",
             "tools",
             "tools-list"
         ]
@@ -199,9 +201,7 @@ fn fields_that_clients_reject_are_not_published() {
     skill `compatible-long` is not published, only available through tools: `compatibility` in SKILL.md is not text of 1 to 500 characters
     skill `licensed-badly` is not published, only available through tools: `license` in SKILL.md is not text
     skill `long` is not published, only available through tools: its description has 1025 characters, limit 1024
-    skill `metadata-empty` is not published, only available through tools: `metadata` in SKILL.md is not a mapping of text to text
-    skill `metadata-nested` is not published, only available through tools: `metadata` in SKILL.md is not a mapping of text to text
-    skill `metadata-number` is not published, only available through tools: `metadata` in SKILL.md is not a mapping of text to text
+    skill `metadata-empty` is not published, only available through tools: `metadata` in SKILL.md is not a mapping
     ");
     assert_eq!(
         read(&set, "long", "SKILL.md"),
@@ -335,4 +335,30 @@ fn an_unreadable_file_prevents_publication() {
         return skills_test_support::skip("this user reads every file");
     }
     insta::assert_snapshot!(notes(&host, host.runtime()), @"skill `closed` is not published, only available through tools: cannot read 'data'");
+}
+
+/// What a skill nests is data, whatever it looks like.
+#[test]
+fn nested_metadata_is_published_as_text() {
+    let host = Host::new();
+    let nested = "metadata:\n  openclaw: {os: [linux], name: other}\n  version: 1.5\n  \
+                  on: true\n  author: someone\n  note: \"a\\n- b\"\n";
+    host.skill("nested", nested)
+        .skill("list", "metadata: [a]\n");
+    let publications = set(&host).published_skills();
+    let [skill] = &publications.skills[..] else {
+        panic!("{publications:?}")
+    };
+    assert!(skill.has_metadata_as_text);
+    assert_eq!(
+        skill.frontmatter["metadata"],
+        serde_json::json!({
+            "openclaw": r#"{"os":["linux"],"name":"other"}"#,
+            "version": "1.5",
+            "on": "true",
+            "author": "someone",
+            "note": "a\n- b",
+        })
+    );
+    assert_eq!(skill.frontmatter["name"], "nested");
 }
