@@ -41,6 +41,7 @@ mod tools;
 mod user_prompt;
 mod virtual_files;
 mod virtual_path;
+mod waiting_skills;
 
 pub use error::{ToolError, ToolErrorCode};
 pub use files::media::media_type_by_name;

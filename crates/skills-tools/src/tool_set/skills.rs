@@ -12,7 +12,7 @@ use crate::guide::{EnabledTools, ScriptTools};
 use crate::publication::{
     Completion, PublicationError, PublishedContent, PublishedSkill, PublishedSkills,
 };
-use crate::{RenderedPrompt, SkillPrompt, ToolError, guide, user_prompt};
+use crate::{RenderedPrompt, SkillPrompt, ToolError, guide, user_prompt, waiting_skills};
 
 /// Maximum length of a list of skills for a task, in characters.
 const MAX_LIST_CHARS: usize = 8_000;
@@ -88,12 +88,12 @@ impl ToolSet {
         list.text()
     }
 
-    /// Returns what a client should tell a model about the tools that it lists: at most 2,000 bytes
-    /// plus the names of the mounts.
+    /// Returns what a client should tell a model about the tools that it lists, and how many skills of
+    /// the project wait for trust: at most 2,200 bytes plus the names of the mounts. Scans the roots
+    /// on first use.
     #[must_use]
     pub fn instructions(&self) -> String {
-        let mounts = self.inner.files().mounts.names();
-        guide::write_instructions(&self.enabled_tools(), &mounts)
+        self.write_instructions(&self.inner.files().mounts.names())
     }
 
     /// Returns the [instructions](Self::instructions) for a client that may name a
@@ -104,7 +104,16 @@ impl ToolSet {
         if self.workspace_directory().is_none() {
             mounts.push("workspace");
         }
-        guide::write_instructions(&self.enabled_tools(), &mounts)
+        self.write_instructions(&mounts)
+    }
+
+    fn write_instructions(&self, mounts: &[&str]) -> String {
+        let instructions = guide::write_instructions(&self.enabled_tools(), mounts);
+        let catalog = self.inner.runtime().library().catalog();
+        match waiting_skills::sentence(&catalog) {
+            Some(waiting) => format!("{instructions}\n{waiting}\n"),
+            None => instructions,
+        }
     }
 
     /// Returns the skills that can be published, and why the others are not.

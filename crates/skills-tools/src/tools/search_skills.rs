@@ -11,7 +11,7 @@ use crate::sanitize::short_description;
 use crate::schema;
 use crate::tool::{Call, FileCall, GuideStep, Tool, parse_arguments};
 use crate::tool_definition::Annotations;
-use crate::{ToolError, ToolGroup, ToolOutput};
+use crate::{ToolError, ToolGroup, ToolOutput, waiting_skills};
 
 const DEFAULT_LIMIT: usize = 10;
 const MAX_LIMIT: usize = 100;
@@ -60,6 +60,7 @@ pub(crate) const TOOL: Tool = Tool {
                 }, "required": ["name", "description"]}},
                 "total": {"type": "integer"},
                 "next_offset": {"type": ["integer", "null"]},
+                "waiting_for_trust": {"type": "integer", "description": "How many skills of the project wait for its trust."},
                 "omitted": {"type": "string", "description": "How many skills are not available, and why."},
             }),
             &["skills", "total", "next_offset"],
@@ -84,7 +85,11 @@ fn call(
         None => library.current_catalog(),
     };
     // A model may search for one of these in vain: it can tell its user.
-    let omitted = catalog.summary().omissions();
+    let unavailable = Unavailable {
+        omitted: catalog.summary().omissions(),
+        waiting: waiting_skills::sentence_with_names(&catalog),
+        waiting_count: waiting_skills::count(&catalog),
+    };
     let Some(index) = index else {
         let entries = catalog.entries().iter();
         let all: Vec<&Entry> = entries
@@ -95,7 +100,7 @@ fn call(
             .usage()
             .record(shown.copied(), Activity::Offered, session);
         let nothing = || "No skills found".to_owned();
-        return Ok(page(&all, &arguments, nothing, omitted));
+        return Ok(page(&all, &arguments, nothing, unavailable));
     };
     let found = index.search(&arguments.query, |entry| library.is_model_invocable(entry));
     if arguments.offset == 0 {
@@ -111,7 +116,14 @@ fn call(
         let advice = index.advice();
         format!("No skill fits this query. {advice} An empty query lists all.")
     };
-    Ok(page(&found.skills, &arguments, nothing, omitted))
+    Ok(page(&found.skills, &arguments, nothing, unavailable))
+}
+
+/// Skills that a model cannot load: those that were not read, and those that wait for trust.
+struct Unavailable {
+    omitted: Option<String>,
+    waiting: Option<String>,
+    waiting_count: usize,
 }
 
 /// Returns one page of the skills that were found.
@@ -119,7 +131,7 @@ fn page(
     found: &[&Entry],
     arguments: &SearchArguments,
     nothing: impl FnOnce() -> String,
-    omitted: Option<String>,
+    unavailable: Unavailable,
 ) -> ToolOutput {
     let page: Vec<(&str, String)> = found
         .iter()
@@ -148,13 +160,21 @@ fn page(
         .iter()
         .map(|(name, description)| json!({"name": name, "description": description}))
         .collect();
-    let note = match (&omitted, next) {
-        (Some(omitted), None) => format!("\nNot available: {omitted}"),
-        _ => String::new(),
-    };
+    let omitted = unavailable.omitted;
+    let omitted_note = omitted
+        .as_ref()
+        .map(|omitted| format!("Not available: {omitted}"));
+    let notes = [omitted_note, unavailable.waiting].into_iter().flatten();
+    let notes = notes
+        .filter(|_| next.is_none())
+        .map(|note| format!("\n{note}"));
+    let notes: String = notes.collect();
     let mut data = json!({"skills": skills, "total": found.len(), "next_offset": next});
     if let Some(omitted) = omitted {
         data["omitted"] = json!(omitted);
     }
-    ToolOutput::new(body + &more + &note, data)
+    if unavailable.waiting_count > 0 {
+        data["waiting_for_trust"] = json!(unavailable.waiting_count);
+    }
+    ToolOutput::new(body + &more + &notes, data)
 }

@@ -11,7 +11,7 @@ use super::{LsArguments, invalid_cursor};
 use crate::sanitize::whole_description;
 use crate::tool::FileCall;
 use crate::virtual_files::VirtualFiles;
-use crate::{ToolError, ToolOutput};
+use crate::{ToolError, ToolOutput, waiting_skills};
 
 pub(super) fn list(
     FileCall { files, session, .. }: FileCall<'_>,
@@ -65,6 +65,9 @@ pub(super) fn list(
     let omitted = catalog.summary().omissions();
     if let (Some(omitted), None) = (&omitted, &next) {
         text.push_str(&format!("\nNot available: {omitted}"));
+    }
+    if let (Some(waiting), None) = (waiting_skills::sentence_with_names(&catalog), &next) {
+        text.push_str(&format!("\n{waiting}"));
     }
     let mut data = json!({"path": "/skills", "entries": [], "total": total, "next_cursor": next, "truncated": false});
     if let Some(omitted) = omitted {
