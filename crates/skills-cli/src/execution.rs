@@ -1,7 +1,7 @@
 //! Arguments of the commands that run a skill or preview a run.
 
 use clap::Args;
-use skills_runtime::policy::is_variable_name;
+use skills_runtime::policy::{Effect, Rule, RuleSource, VariablePattern, is_variable_name};
 use skills_runtime::{Builder, Capability, ExecutionOptions, RunTarget, Secret};
 
 use crate::context::Context;
@@ -34,6 +34,8 @@ pub(crate) struct ExecutionArgs {
     pub(crate) without: Vec<Capability>,
 
     /// Set an environment variable, or pass one through by name (repeatable)
+    ///
+    /// This allows the program to read it, unless a rule denies it, or the administrator asks.
     #[arg(long, value_name = "NAME[=VALUE]")]
     pub(crate) env: Vec<String>,
 }
@@ -41,13 +43,44 @@ pub(crate) struct ExecutionArgs {
 impl ExecutionArgs {
     /// Configures a runtime with the policy of all sources, secrets, approval store and audit log.
     pub(crate) fn configure(&self, builder: Builder, context: &Context) -> anyhow::Result<Builder> {
+        self.configure_with(builder, self.variable_rules()?, context)
+    }
+
+    /// Configures a runtime like [`configure`](Self::configure), for an approval that lasts: it is asked
+    /// about variables too, since `--env` is the approval of one call.
+    pub(crate) fn configure_for_approval(
+        &self,
+        builder: Builder,
+        context: &Context,
+    ) -> anyhow::Result<Builder> {
+        self.configure_with(builder, Vec::new(), context)
+    }
+
+    fn configure_with(
+        &self,
+        builder: Builder,
+        variables: Vec<Rule>,
+        context: &Context,
+    ) -> anyhow::Result<Builder> {
         let rule = if self.without.contains(&Capability::Write) {
             None
         } else {
             self.programs.workspace_rule(context)?
         };
-        let rules = rule.into_iter().collect();
+        let rules = rule.into_iter().chain(variables).collect();
         self.programs.configure(builder, rules, context)
+    }
+
+    /// Returns the rules that let the program read the variables of `--env`: the option is the approval.
+    pub(crate) fn variable_rules(&self) -> anyhow::Result<Vec<Rule>> {
+        let names = self.env.iter().map(|text| variable_name(text));
+        names
+            .map(|name| {
+                let target = VariablePattern::Exact(name?.to_owned());
+                let rule = Rule::new(Effect::Allow, RuleSource::Invocation, target);
+                Ok(rule.origin("--env"))
+            })
+            .collect()
     }
 
     /// Converts the arguments to the options of a run.
@@ -78,25 +111,26 @@ impl ExecutionArgs {
 
 /// Returns name and value of an `--env`. Without a value it is that of this process.
 fn variable<'a>(text: &'a str, context: &Context) -> anyhow::Result<(&'a str, String)> {
-    let (name, value) = match text.split_once('=') {
-        Some((name, value)) => (name, value.to_owned()),
-        None => {
-            let value = context
-                .environment
-                .variable(text)
-                .and_then(|value| value.to_str());
-            let value = value.ok_or_else(|| {
-                CommandError::input(format!("cannot pass `{text}`: not set in the environment"))
-            })?;
-            (text, value.to_owned())
-        }
-    };
+    let name = variable_name(text)?;
+    if let Some((_, value)) = text.split_once('=') {
+        return Ok((name, value.to_owned()));
+    }
+    let value = context.environment.variable(name);
+    let value = value.and_then(|value| value.to_str()).ok_or_else(|| {
+        CommandError::input(format!("cannot pass `{name}`: not set in the environment"))
+    })?;
+    Ok((name, value.to_owned()))
+}
+
+/// Returns the name of an `--env`.
+fn variable_name(text: &str) -> anyhow::Result<&str> {
+    let name = text.split_once('=').map_or(text, |(name, _)| name);
     if !is_variable_name(name) {
         anyhow::bail!(CommandError::input(format!(
             "invalid variable name `{name}` in `--env`"
         )));
     }
-    Ok((name, value))
+    Ok(name)
 }
 
 /// The capabilities that skills request, by the words of `--without`.

@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
+use skills_runtime::policy::is_unsafe_variable;
 use skills_runtime::{MissingPackage, Remedy, ScriptType, WithheldVariable};
 
 use crate::process_environment::Environment;
@@ -20,9 +21,10 @@ pub(crate) enum RemedyStyle {
 }
 
 /// Describes remedies with the options of this command.
-#[derive(Debug, Clone)]
+#[derive(Clone)]
 pub(crate) struct RemedyDescriptions {
     style: RemedyStyle,
+    environment: Environment,
     /// The interpreters of virtual environments that the user could choose.
     pythons: Vec<PathBuf>,
 }
@@ -36,6 +38,7 @@ impl RemedyDescriptions {
         let environments = virtual_env::find_all(environment, workspace);
         Self {
             style,
+            environment: environment.clone(),
             pythons: environments.into_iter().map(|found| found.python).collect(),
         }
     }
@@ -69,7 +72,7 @@ impl RemedyDescriptions {
             Remedy::AllowHost => "allow the host with",
             Remedy::AllowProgram => "allow the program by its name with",
             Remedy::Workspace => "give it a directory for its files with",
-            Remedy::PassVariable(_) => "pass it with",
+            Remedy::PassVariable(variable) => return self.pass_variable(variable),
             Remedy::Memory { limit_bytes, .. } => {
                 &format!("give it more memory than {} MiB with", limit_bytes >> 20)
             }
@@ -109,6 +112,38 @@ impl RemedyDescriptions {
             Some(rule) => format!("{text}; `--allow {rule}` is enough for commands that only read"),
             None => text,
         })
+    }
+
+    /// Returns how to pass a variable that the skill declares, if it is set and programs may have it.
+    pub(crate) fn pass_set_variable(&self, name: &str) -> Option<String> {
+        let is_set = self.environment.variable(name).is_some() && !is_unsafe_variable(name);
+        is_set.then(|| {
+            format!(
+                "`{name}` is set; pass it with {}",
+                self.option(&format!("--env {name}"))
+            )
+        })
+    }
+
+    /// Returns how to pass a variable. A server passes only what a skill declares.
+    fn pass_variable(&self, variable: &WithheldVariable) -> Option<String> {
+        let name = &shell_word(&variable.name)?;
+        let option = match self.style {
+            RemedyStyle::Option if self.environment.variable(name).is_some() => {
+                format!("--env {name}")
+            }
+            RemedyStyle::Option => format!("--env {name}=VALUE"),
+            RemedyStyle::Server if variable.is_declared => {
+                format!("--env-file FILE --allow env:{name}")
+            }
+            RemedyStyle::Server => return None,
+        };
+        let action = if variable.is_declared {
+            "pass it with"
+        } else {
+            "if the skill is to have its value, pass it with"
+        };
+        Some(format!("{action} {}", self.option(&option)))
     }
 
     /// Returns how to get a missing package, or an interpreter that has it.

@@ -58,6 +58,15 @@ pub struct RunExplanation {
 }
 
 impl RunExplanation {
+    /// Returns the variable that the program missed, if that is the cause.
+    #[must_use]
+    pub fn withheld_variable(&self) -> Option<&str> {
+        match &self.cause {
+            Some(Cause::WithheldVariable(variable)) => Some(&variable.name),
+            _ => None,
+        }
+    }
+
     /// Explains a run, without its remedies and the files that it changed.
     pub(crate) fn new(run: &EndedRun<'_>) -> Self {
         let refusals = refused::refusals(run);

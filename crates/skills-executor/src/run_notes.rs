@@ -53,6 +53,9 @@ fn unused_rules(run: &Authorized) -> Vec<String> {
             let target = rule.target();
             match rule_obstacle(policy, run.request(), target) {
                 Some(reason) => format!("`{target}` had no effect on this run: {reason}"),
+                None if target.variable().is_some() => {
+                    format!("`{target}` had no effect on this run: no value was passed for it")
+                }
                 None => format!("`{target}` had no effect on this run"),
             }
         });

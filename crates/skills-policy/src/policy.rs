@@ -9,8 +9,8 @@ use crate::rule_requests::{named_permission, requested};
 use crate::target::Kind;
 use crate::{
     ApprovalMode, Authorization, Capability, Decision, DecisionReason, Denial, Effect, Grants,
-    InstallPolicy, NewContentPolicy, PermissionDecision, Request, ResourceLimits, Rule, RuleSource,
-    SandboxChoice, SandboxRequirement, Target,
+    InstallPolicy, NewContentPolicy, Permission, PermissionDecision, Request, ResourceLimits, Rule,
+    RuleSource, SandboxChoice, SandboxRequirement, Target,
 };
 
 /// Rules, approval mode, policy for new content, and the ceiling of resource limits.
@@ -309,14 +309,23 @@ impl Policy {
         target: &Target,
     ) -> Option<PermissionDecision> {
         let rule = Rule::new(Effect::Allow, RuleSource::Invocation, target.clone());
-        let requested = requested(named_permission(&rule, request)?, request);
+        let permission = named_permission(&rule, request)?;
+        Some(self.decide_with_rule(request, rule, permission))
+    }
+
+    fn decide_with_rule(
+        &self,
+        request: &Request,
+        rule: Rule,
+        permission: Permission,
+    ) -> PermissionDecision {
         let policy = self.clone().rule(rule);
-        Some(policy.decide_permission(request, requested))
+        policy.decide_permission(request, requested(permission, request))
     }
 
     /// Returns why an `allow` rule of the invocation for `target` would allow nothing of a request:
-    /// another rule denies it, or no rule can allow it. `None` if it would have an effect, or if
-    /// the target names no permission by itself, such as `env:NAME`.
+    /// another rule denies it, or no rule can allow it. `None` if it would have an effect, which for a
+    /// variable takes a value, or if the target names no permission by itself, such as `network`.
     ///
     /// ```
     /// use skills_policy::{Effect, Policy, Request, Rule, RuleSource, Target};
@@ -338,7 +347,10 @@ impl Policy {
     /// ```
     #[must_use]
     pub fn obstacle(&self, request: &Request, target: &Target) -> Option<DecisionReason> {
-        let decision = self.decide_as_if_allowed(request, target)?;
+        let rule = Rule::new(Effect::Allow, RuleSource::Invocation, target.clone());
+        let permission = named_permission(&rule, request)
+            .or_else(|| Some(Permission::Variable(target.variable()?.to_owned())))?;
+        let decision = self.decide_with_rule(request, rule, permission);
         if request.is_dropped(decision.permission.capability()) {
             let reason = "the caller runs it without this permission";
             return Some(DecisionReason::Forbidden { reason });

@@ -100,6 +100,15 @@ impl Target {
         }
     }
 
+    /// Returns the name of one variable, `None` for other targets and for patterns.
+    #[must_use]
+    pub fn variable(&self) -> Option<&str> {
+        match &self.0 {
+            Kind::Variable(VariablePattern::Exact(name)) => Some(name),
+            _ => None,
+        }
+    }
+
     /// Returns the same target for another file or directory; targets without a path are unchanged.
     ///
     /// # Errors

@@ -187,6 +187,8 @@ const UNSAFE_PREFIXES: &[&str] = &[
     "BASH_LOADABLES",
     "SSL_CERT_",
     "SKILL_",
+    // Of the command itself, such as the token of its server.
+    "SKILLS_",
     "XDG_",
 ];
 
@@ -222,6 +224,7 @@ mod tests {
             "BASH_LOADABLES_PATH",
             "OPENSSL_MODULES",
             "AWS_CA_BUNDLE",
+            "SKILLS_MCP_TOKEN",
         ] {
             assert!(is_unsafe_variable(name), "{name}");
         }

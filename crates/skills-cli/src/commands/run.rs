@@ -121,7 +121,8 @@ impl Run {
             builder = builder.memory_directory(directory);
         }
         let builder = if self.has_private_workspace() {
-            self.what.programs.configure(builder, Vec::new(), context)?
+            let rules = self.what.variable_rules()?;
+            self.what.programs.configure(builder, rules, context)?
         } else {
             self.what.configure(builder, context)?
         };

@@ -76,7 +76,7 @@ impl Trust {
         if self.revoke {
             return revoke(&context.build(builder), &approvals, &name, context.output);
         }
-        let runtime = context.build(self.what.configure(builder, context)?);
+        let runtime = context.build(self.what.configure_for_approval(builder, context)?);
         if self.what.programs.hooks {
             return self.approve_hooks(&runtime, &name, context);
         }

@@ -440,25 +440,24 @@ fn a_withheld_variable_is_named_with_its_options() {
     );
     insta::assert_snapshot!(explanation(&run(&fixture, &[])), @"
     note: the variable `ACME_API_KEY` is not passed to this run
-    help: if the skill is to have its value, pass it with `--env ACME_API_KEY --allow env:ACME_API_KEY`
+    help: if the skill is to have its value, pass it with `--env ACME_API_KEY=VALUE`
     ");
-    let options = [
-        "--env",
-        "ACME_API_KEY=abcdefghijkl",
-        "--allow",
-        "env:ACME_API_KEY",
-    ];
-    assert_eq!(run(&fixture, &options).code, 0);
+    let passed = run(&fixture, &["--env", "ACME_API_KEY=abcdefghijkl"]);
+    assert_eq!((passed.code, explanation(&passed).as_str()), (0, ""));
+    insta::assert_snapshot!(explanation(&run(&fixture, &["--allow", "env:ACME_API_KEY"])), @"
+    note: the variable `ACME_API_KEY` is not passed to this run
+    help: if the skill is to have its value, pass it with `--env ACME_API_KEY=VALUE`
+    note: `env:ACME_API_KEY` had no effect on this run: no value was passed for it
+    ");
     let declared = skill_with(
         "metadata:\n  openclaw:\n    requires:\n      env: [ACME_API_KEY]\n",
         "key.sh",
         "set -u\necho \"$ACME_API_KEY\"\n",
     );
-    let text = explanation(&run(&declared, &[]));
-    assert!(
-        text.contains("help: pass it with `--env ACME_API_KEY`"),
-        "{text}"
-    );
+    insta::assert_snapshot!(explanation(&run(&declared, &[])), @"
+    note: the variable `ACME_API_KEY` is not passed to this run
+    help: pass it with `--env ACME_API_KEY=VALUE`
+    ");
     for printed in ["AWS_SECRET_ACCESS_KEY", "LD_PRELOAD"] {
         let (first, rest) = printed.split_at(3);
         let text = format!(

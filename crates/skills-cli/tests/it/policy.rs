@@ -107,7 +107,7 @@ fn policy_check_shows_grants_and_reasons() {
     backend  linux
     decision granted
              granted by rule `allow spawn:git (invocation, --allow)`: spawn `git` (requested by `Bash(git:*)`)
-             granted, the caller provides it: read variable `API_KEY` (requested by its requirements)
+             granted by rule `allow env:API_KEY (invocation, --env)`: read variable `API_KEY` (requested by its requirements)
     limits   30 s, 256 MiB memory
     grants   read the skill directory, write a private scratch directory
              spawn git
@@ -316,10 +316,11 @@ fn every_run_is_recorded_and_edits_are_detected() {
             .stdout,
         "[redacted API_KEY]\n"
     );
+    let secrets = tempfile::NamedTempFile::new().unwrap();
+    fs::write(secrets.path(), "API_KEY=hunter2hunter2\n").unwrap();
+    let secrets = secrets.path().display().to_string();
     assert_eq!(
-        fixture
-            .call(&["run", "one", "--env", "OTHER=hunter2hunter2"])
-            .code,
+        fixture.call(&["run", "one", "--env-file", &secrets]).code,
         125
     );
     assert_eq!(fixture.call(&["run", "absent"]).code, 127);
@@ -335,7 +336,7 @@ fn every_run_is_recorded_and_edits_are_detected() {
         .collect();
     assert_snapshot!(rows.join("\n"), @"
     2 granted one scripts/main.sh exit code 0
-    3 denied one scripts/main.sh permission denied: read variable `OTHER` (requested by the caller): no rule allows it and no approver is available
+    3 denied one scripts/main.sh permission denied: read variable `API_KEY` (requested by its requirements): no rule allows it and no approver is available
     4 failed absent error unknown-skill: skill `absent` not found
     ");
     let record = fixture.call(&["audit", "show", "2"]).json();
@@ -476,6 +477,86 @@ fn secrets_of_an_env_file_are_given_only_to_skills_that_declare_them() {
             .code,
         125
     );
+}
+
+/// What the user types is the approval of this call. It does not last, rules still decide, and nothing but
+/// the user types it.
+#[cfg(target_os = "linux")]
+#[test]
+fn a_variable_of_the_call_is_approved_by_its_option() {
+    if skills_test_support::skip_without_sandbox() {
+        return;
+    }
+    let fixture = Fixture::new("", "echo \"<$OTHER>\"\n");
+    let given = ["run", "one", "--env", "OTHER=x"];
+    let code = |options: &[&str]| {
+        let mut command = fixture.command(&[&given[..], options].concat());
+        let output = command.output().unwrap();
+        (
+            output.status.code(),
+            String::from_utf8(output.stdout).unwrap(),
+        )
+    };
+    assert_eq!(code(&[]), (Some(0), "<x>\n".to_owned()));
+    assert_eq!(fixture.call(&["run", "one"]).stdout, "<>\n");
+    // `ask` of the user is answered by the option; `deny` of anybody decides.
+    fixture.configure("policy.toml", "ask = [\"env\"]\n");
+    assert_eq!(code(&[]).0, Some(0));
+    fixture.configure("policy.toml", "deny = [\"env:OTHER\"]\n");
+    assert_eq!(code(&["--yes"]), (Some(125), String::new()));
+    assert_eq!(code(&["--allow", "env:OTHER"]).0, Some(125));
+    fixture.configure("policy.toml", "");
+    // Neither a variable that changes what runs, nor one of this command.
+    for name in ["LD_PRELOAD", "PATH", "SKILLS_MCP_TOKEN", "HTTPS_PROXY"] {
+        let value = format!("{name}=abcdefghijkl");
+        let done = fixture.call(&["run", "one", "--env", &value, "--yes"]);
+        assert_eq!(done.code, 125, "{}", done.page());
+    }
+    // An approval that lasts is asked about the variable.
+    let trusted = fixture.call(&["trust", "one", "--env", "OTHER=x"]);
+    assert!(
+        trusted.stderr.contains("read variable `OTHER`"),
+        "{}",
+        trusted.page()
+    );
+}
+
+/// A variable that is set is named once, with the option that passes it.
+#[cfg(target_os = "linux")]
+#[test]
+fn a_variable_that_is_set_and_not_passed_is_named_with_its_option() {
+    if skills_test_support::skip_without_sandbox() {
+        return;
+    }
+    let fixture = Fixture::new(
+        "requires: {env: [ACME_API_KEY, ACME_TOKEN]}\n",
+        "echo ran\n",
+    );
+    let stderr = || {
+        let mut command = fixture.command(&["run", "one"]);
+        let output = command
+            .env("ACME_API_KEY", "abcdefghijkl")
+            .output()
+            .unwrap();
+        let text = String::from_utf8(output.stderr).unwrap();
+        let is_ours = |line: &&str| line.starts_with("note: ") || line.starts_with("help: ");
+        text.lines().filter(is_ours).collect::<Vec<_>>().join("\n")
+    };
+    assert_snapshot!(stderr(), @"
+    note: missing requirement: variable `ACME_API_KEY`
+    help: `ACME_API_KEY` is set; pass it with `--env ACME_API_KEY`
+    note: missing requirement: variable `ACME_TOKEN`
+    ");
+    fs::write(
+        fixture.path("skills/one/scripts/main.sh"),
+        "set -u\necho \"$ACME_API_KEY\"\n",
+    )
+    .unwrap();
+    assert_snapshot!(stderr(), @"
+    note: the variable `ACME_API_KEY` is not passed to this run
+    help: pass it with `--env ACME_API_KEY`
+    note: missing requirement: variable `ACME_TOKEN`
+    ");
 }
 
 /// Answers the prompt on a pseudo terminal.

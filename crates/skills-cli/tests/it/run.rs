@@ -152,25 +152,28 @@ fn scripts_are_suggested_and_never_guessed() {
 
 #[test]
 fn a_denied_run_is_exit_code_125() {
+    let secrets = tempfile::NamedTempFile::new().unwrap();
+    std::fs::write(secrets.path(), "OTHER=x\n").unwrap();
+    let secrets = secrets.path().display().to_string();
     let denied = script(
-        "allowed-tools: Bash(git:*), Write\n",
+        "allowed-tools: Bash(git:*), Write\nrequires: {env: [OTHER]}\n",
         "main.sh",
         "echo hi\n",
-        &["--env", "OTHER=x"],
+        &["--env-file", &secrets],
     );
     assert_snapshot!(denied.page(), @"
     exit 125
     -- stderr
-    error: cannot run `one`: permission denied: read variable `OTHER` (requested by the caller): no rule allows it and no approver is available
+    error: cannot run `one`: permission denied: read variable `OTHER` (requested by its requirements): no rule allows it and no approver is available
     help: allow it for this run with `--allow env:OTHER`
     help: approve this content permanently with `skills trust one --root ROOT` and the same options
     help: run without it with `--without env`
     ");
     let document = script(
-        "allowed-tools: WebFetch\n",
+        "allowed-tools: WebFetch\nrequires: {env: [OTHER]}\n",
         "main.sh",
         "echo hi\n",
-        &["--json", "--env", "OTHER=x"],
+        &["--json", "--env-file", &secrets],
     );
     assert_eq!(document.code, 125);
     let decisions = &document.json()["status"]["denial"]["decisions"];
@@ -881,7 +884,7 @@ fn a_secret_between_two_chunks_is_redacted_in_a_pipe() {
         return;
     }
     let source = "import os, sys\nkey = os.environ['API_KEY']\nfor index in range(3):\n    sys.stdout.write('x' * (65536 - 5 - index) + key + '\\n')\n    sys.stdout.flush()\n";
-    let options = ["--env", "API_KEY=hunter2&hunter2", "--allow", "env:API_KEY"];
+    let options = ["--env", "API_KEY=hunter2&hunter2"];
     let output = piped(source, &options, b"");
     let text = String::from_utf8(output.stdout).unwrap();
     assert_eq!(text.matches("[redacted API_KEY]\n").count(), 3);

@@ -77,12 +77,16 @@ fn a_program_that_imitates_a_failure_of_the_command_is_named() {
 #[test]
 fn a_denied_run_is_not_one_that_the_system_refuses() {
     let source = "print('ran')";
-    let denied = run_of("", source, &["--json", "--env", "OTHER=x"]);
+    let frontmatter = "requires: {env: [OTHER]}\n";
+    let secrets = tempfile::NamedTempFile::new().unwrap();
+    std::fs::write(secrets.path(), "OTHER=x\n").unwrap();
+    let secrets = secrets.path().display().to_string();
+    let denied = run_of(frontmatter, source, &["--json", "--env-file", &secrets]);
     assert_eq!(denied.code, 125);
     let document = denied.json();
     assert_eq!(document["exit"], exit(125, "skills", "denied"));
     assert_eq!(document["status"]["kind"], "permission-denied");
-    let text = run_of("", source, &["--env", "OTHER=x"]);
+    let text = run_of(frontmatter, source, &["--env-file", &secrets]);
     assert_eq!((text.code, text.stdout.as_str()), (125, ""));
     assert!(
         text.stderr

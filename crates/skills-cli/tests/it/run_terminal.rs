@@ -353,7 +353,7 @@ fn secrets_are_redacted_on_a_terminal() {
         sys.stdout.write(key[:8]); sys.stdout.flush()\n\
         print(key[8:])\n";
     let secret = "first-line-of-key\nsecond-line-of-key";
-    let options = ["--env", &format!("KEY={secret}"), "--allow", "env:KEY"];
+    let options = ["--env", &format!("KEY={secret}")];
     let (code, shown) = shown(script, &options);
     assert_eq!(code, Some(0), "{shown}");
     assert_eq!(shown, format!("[redacted KEY]\r\n[redacted KEY]\r\n{END}"));

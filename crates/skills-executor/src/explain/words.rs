@@ -100,12 +100,7 @@ impl Remedy {
                 return vec!["--timeout".to_owned(), raised.to_string()];
             }
             Self::PassVariable(variable) => {
-                let mut words = vec!["--env".to_owned(), variable.name.clone()];
-                // The caller passes what a skill does not declare, and allows it.
-                if !variable.is_declared {
-                    words.extend(["--allow".to_owned(), format!("env:{}", variable.name)]);
-                }
-                return words;
+                return vec!["--env".to_owned(), variable.name.clone()];
             }
             _ => {
                 let rules = self.rules().iter();
@@ -119,7 +114,18 @@ impl Remedy {
     /// helps.
     #[must_use]
     pub fn client_arguments(&self) -> Vec<String> {
-        let mut arguments = self.command_arguments();
+        let mut arguments = match self {
+            // A server has no caller who passes values; it gives those of a file to skills that
+            // declare them.
+            Self::PassVariable(variable) if variable.is_declared => {
+                let rule = format!("env:{}", variable.name);
+                ["--env-file", "FILE", "--allow", &rule]
+                    .map(str::to_owned)
+                    .to_vec()
+            }
+            Self::PassVariable(_) => Vec::new(),
+            _ => self.command_arguments(),
+        };
         if !arguments.is_empty() {
             arguments.insert(0, "mcp".to_owned());
         }
@@ -241,8 +247,7 @@ mod tests {
             is_declared: false,
             is_only_reported: false,
         });
-        let expected = ["--env", "API_KEY", "--allow", "env:API_KEY"];
-        assert_eq!(variable.command_arguments(), expected);
+        assert_eq!(variable.command_arguments(), ["--env", "API_KEY"]);
         let data = serde_json::to_value(&variable).unwrap();
         assert_eq!(
             (&data["kind"], &data["name"]),

@@ -43,7 +43,14 @@ impl Run {
             }
         }
         for note in &artifacts.notes {
-            output.status(&format!("note: {}", complete_commands(note)));
+            let variable = missing_variable(note);
+            // The explanation names it with its option.
+            if variable.is_none() || variable != artifacts.explanation.withheld_variable() {
+                output.status(&format!("note: {}", complete_commands(note)));
+                let help = variable.and_then(|name| remedies.pass_set_variable(name));
+                help.into_iter()
+                    .for_each(|help| output.status(&format!("help: {help}")));
+            }
         }
         if self.explain {
             for decision in &artifacts.decisions {
@@ -95,6 +102,12 @@ impl Run {
             other => output.status(&format!("error: `{name}` failed: {other:?}")),
         }
     }
+}
+
+/// Returns the variable that a note names as a missing requirement.
+fn missing_variable(note: &str) -> Option<&str> {
+    let variable = note.strip_prefix("missing requirement: variable `")?;
+    variable.strip_suffix('`')
 }
 
 /// What is missing in the result of a program that ended.
