@@ -226,7 +226,7 @@ mod tests {
 
     #[test]
     fn errors_have_file_and_line() {
-        insta::assert_snapshot!(describe("", "allow = [\"spawn\"]\nalow = []", ""), @"DIR/user:2: unknown field `alow`, expected one of `mode`, `new-content`, `allow`, `ask`, `deny`, `refuse-missing-requirements`, `require-record`, `sources`, `require-signature`, `signature-keys`, `signature-identities`, `sigstore-trusted-root`, `require-sandbox`, `within`, `limits`");
+        insta::assert_snapshot!(describe("", "allow = [\"spawn\"]\nalow = []", ""), @"DIR/user:2: unknown field `alow`, expected one of `mode`, `new-content`, `allow`, `ask`, `deny`, `refuse-missing-requirements`, `record`, `sources`, `require-signature`, `signature-keys`, `signature-identities`, `sigstore-trusted-root`, `require-sandbox`, `within`, `limits`");
         insta::assert_snapshot!(describe("", "allow = [\"exec:x\"]", ""), @"DIR/user:1: invalid permission `exec:x`: expected `read`, `write`, `spawn`, `network`, `env` or `packages`, optionally followed by `:VALUE`");
         insta::assert_snapshot!(describe("", "[[within]]\ndirectory = \"x\"", ""), @"DIR/user:2: invalid `directory` `x`: expected an absolute path without `..`");
         insta::assert_snapshot!(describe("", "allow = [", ""), @"DIR/user:1: unclosed array, expected `]`");

@@ -6,10 +6,12 @@ use std::sync::Arc;
 
 use skills_runtime::audit::{AuditError, AuditErrorKind, AuditLog, AuditSink as _};
 use skills_runtime::ledger::Ledger;
+use skills_runtime::policy::RecordMode;
 use skills_runtime::{Builder, FileApprovalStore, Policy};
 use skills_store::create_private_dir;
 use skills_store::trusted_file::{self, TrustError, TrustErrorKind};
 
+use crate::error::CommandError;
 use crate::output::Output;
 use crate::process_environment::Environment;
 
@@ -177,13 +179,13 @@ fn symlinks_in(directory: &Path) -> Vec<PathBuf> {
 }
 
 /// Adds the approval store and the audit log to a runtime. Where the state directory cannot be
-/// created or written, a note says what is not kept, and programs run without: as in a container
-/// without a home directory, or with one that is read-only.
+/// created or written, as in a container without a home directory or with one that is read-only,
+/// programs run without them if the [policy](Policy::record) says that records are optional. A note
+/// says what is not kept.
 ///
 /// # Errors
-/// Fails if other users can change the directory, or if the log is damaged or full, since records
-/// that are lost that way would go unnoticed. A policy that [requires a
-/// record](Policy::requires_record) lets nothing run without one.
+/// Fails if no record can be written. In any case it fails if other users can change the directory, or
+/// if the log is damaged or full, since records that are lost that way would go unnoticed.
 pub(crate) fn with_state(
     builder: Builder,
     policy: &Policy,
@@ -207,14 +209,30 @@ pub(crate) fn with_state(
     match log {
         Ok(log) => Ok(builder.audit(Arc::new(log))),
         Err(StateError::Failed(error)) => Err(error),
-        Err(StateError::Unwritable(error)) if policy.requires_record() => {
-            Err(error.context("cannot run programs: a policy requires an audit record"))
+        Err(StateError::Unwritable(error)) if policy.record() == RecordMode::Required => {
+            Err(no_record(&error, environment).into())
         }
         Err(StateError::Unwritable(error)) => {
-            output.status(&format!("note: {lost}: {error:#}"));
+            output.status(&format!("note: {lost}: {error:#}; {SET_STATE_HOME}"));
             Ok(builder)
         }
     }
+}
+
+/// What a user does about a state directory that is missing or cannot be written.
+const SET_STATE_HOME: &str =
+    "set `HOME` or `XDG_STATE_HOME` to a directory of yours that you can write";
+
+/// Returns the error of a run whose record cannot be written. A project cannot make it optional, so its
+/// file is not named.
+fn no_record(error: &anyhow::Error, environment: &Environment) -> CommandError {
+    let paths = PolicyPaths::new(environment);
+    let file = paths.user.unwrap_or(paths.admin);
+    let message = format!("cannot run programs: no audit record can be written: {error:#}");
+    CommandError::input(message).with_help(format!(
+        "{SET_STATE_HOME}; to run without records, write `record = \"optional\"` in `{}`",
+        file.display()
+    ))
 }
 
 /// The files of the state directory that runs use.
@@ -237,12 +255,12 @@ fn open_state(environment: &Environment) -> Result<State, StateError> {
         audit_log_path(environment),
         open_approvals(environment),
     ) else {
-        let error = "there is no home directory; set `XDG_STATE_HOME`";
+        let error = "there is no home directory";
         return Err(StateError::Unwritable(anyhow::anyhow!(error)));
     };
     let shown = directory.display();
     create_private_dir(&directory).map_err(|error| {
-        let message = format!("cannot create `{shown}`: {error}; set `XDG_STATE_HOME`");
+        let message = format!("cannot create `{shown}`: {error}");
         let is_unwritable = is_unwritable(&error) || error.kind() == ErrorKind::AlreadyExists;
         StateError::new(anyhow::anyhow!(message), is_unwritable)
     })?;

@@ -42,3 +42,20 @@ pub enum NewContentPolicy {
     /// It is treated like approved content.
     Allow,
 }
+
+/// Whether programs run where no audit record of them can be written, such as without a home
+/// directory. Ordered from strict to lenient.
+///
+/// A policy only states it: the host application that writes the records refuses such a run. Files of
+/// a project can require records, and never make them optional.
+#[derive(
+    Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize,
+)]
+#[serde(rename_all = "kebab-case")]
+pub enum RecordMode {
+    /// Nothing runs without a record.
+    #[default]
+    Required,
+    /// Programs run without a record if there is no place for it.
+    Optional,
+}

@@ -9,8 +9,8 @@ use toml::Spanned;
 use crate::error::Repr;
 use crate::path::{is_comparable, is_pattern};
 use crate::{
-    ApprovalMode, Effect, InstallPolicy, NewContentPolicy, PolicyError, ResourceLimits, Rule,
-    RuleSource, SandboxChoice, SandboxRequirement, SignatureIdentity,
+    ApprovalMode, Effect, InstallPolicy, NewContentPolicy, PolicyError, RecordMode, ResourceLimits,
+    Rule, RuleSource, SandboxChoice, SandboxRequirement, SignatureIdentity,
 };
 
 /// A parsed policy file in TOML: approval mode, policy for new content and for missing
@@ -38,7 +38,7 @@ pub struct PolicyFile {
     new_content: Option<NewContentPolicy>,
     rules: Vec<Rule>,
     pub(crate) refuse_missing_requirements: bool,
-    pub(crate) require_record: bool,
+    record: Option<RecordMode>,
     limits: ResourceLimits,
     /// The values that the file sets, and 0 for the others.
     pub(crate) set_limits: ResourceLimits,
@@ -56,7 +56,7 @@ struct PolicyFields {
     ask: Vec<Spanned<String>>,
     deny: Vec<Spanned<String>>,
     refuse_missing_requirements: bool,
-    require_record: bool,
+    record: Option<RecordMode>,
     sources: Option<Vec<String>>,
     require_signature: bool,
     signature_keys: Option<Vec<String>>,
@@ -171,7 +171,7 @@ impl PolicyFile {
             new_content: fields.new_content,
             rules,
             refuse_missing_requirements: fields.refuse_missing_requirements,
-            require_record: fields.require_record,
+            record: fields.record,
             limits: fields.limits.over(ResourceLimits::default_ceiling()),
             set_limits: fields.limits.over(ResourceLimits::all(0)),
             install,
@@ -188,6 +188,12 @@ impl PolicyFile {
     #[must_use]
     pub fn new_content(&self) -> Option<NewContentPolicy> {
         self.new_content
+    }
+
+    /// Returns whether programs run without an audit record, if the file says so.
+    #[must_use]
+    pub fn record(&self) -> Option<RecordMode> {
+        self.record
     }
 
     /// Replaces each rule by those that `expand` returns for it, for example one for each spelling

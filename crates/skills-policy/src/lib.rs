@@ -102,7 +102,7 @@ pub use answer::Answer;
 pub use approval::{
     AnswerFuture, Approval, ApprovalStore, Approver, BoxError, NullApprovalStore, approver_fn,
 };
-pub use approval_mode::{ApprovalMode, NewContentPolicy};
+pub use approval_mode::{ApprovalMode, NewContentPolicy, RecordMode};
 pub use authorization::{Authorization, Denial};
 pub use capability::Capability;
 pub use decision::{Decision, DecisionReason, MissingPath, PermissionDecision};

@@ -9,8 +9,8 @@ use crate::rule_requests::{named_permission, requested};
 use crate::target::Kind;
 use crate::{
     ApprovalMode, Authorization, Capability, Decision, DecisionReason, Denial, Effect, Grants,
-    InstallPolicy, NewContentPolicy, Permission, PermissionDecision, Request, ResourceLimits, Rule,
-    RuleSource, SandboxChoice, SandboxRequirement, Target,
+    InstallPolicy, NewContentPolicy, Permission, PermissionDecision, RecordMode, Request,
+    ResourceLimits, Rule, RuleSource, SandboxChoice, SandboxRequirement, Target,
 };
 
 /// Rules, approval mode, policy for new content, and the ceiling of resource limits.
@@ -50,7 +50,7 @@ pub struct Policy {
     pub(crate) new_content: NewContentPolicy,
     pub(crate) is_project_trusted: bool,
     pub(crate) refuses_missing_requirements: bool,
-    pub(crate) requires_record: bool,
+    pub(crate) record: RecordMode,
     pub(crate) ceiling: ResourceLimits,
     /// What the user set for all runs, and 0 for other limits.
     user_limits: ResourceLimits,
@@ -67,7 +67,7 @@ impl Default for Policy {
             new_content: NewContentPolicy::default(),
             is_project_trusted: false,
             refuses_missing_requirements: false,
-            requires_record: false,
+            record: RecordMode::default(),
             ceiling: ResourceLimits::default_ceiling(),
             user_limits: ResourceLimits::all(0),
             install: InstallPolicy::default(),
@@ -80,8 +80,8 @@ impl Policy {
     /// Combines policy files. All rules apply, and every file can lower a limit. One of the user
     /// also raises the limits of runs that set none; no other file raises any.
     ///
-    /// The approval mode and the policy for new content are those of the user, else of the
-    /// administrator. The administrator and projects can only make them stricter. `allow` rules of
+    /// The approval mode, the policy for new content and that for records are those of the user, else of
+    /// the administrator. The administrator and projects can only make them stricter. `allow` rules of
     /// projects have no effect before [`trust_project`](Self::trust_project).
     ///
     /// ```
@@ -106,7 +106,6 @@ impl Policy {
             .iter()
             .fold(policy, |mut policy, file| {
                 policy.refuses_missing_requirements |= file.refuse_missing_requirements;
-                policy.requires_record |= file.require_record;
                 policy.install = policy.install.combine(&file.install);
                 policy.sandboxes.extend(file.sandboxes.iter().cloned());
                 policy
@@ -115,6 +114,7 @@ impl Policy {
             })
             .with_mode(strictest(files, PolicyFile::mode))
             .with_new_content(strictest(files, PolicyFile::new_content))
+            .with_record(strictest(files, PolicyFile::record))
     }
 
     /// Adds a rule.
@@ -158,11 +158,17 @@ impl Policy {
         self.refuses_missing_requirements
     }
 
-    /// Returns true if a file requires an audit record of each run, so that nothing runs where none
-    /// can be written. Default: false; the host application decides.
+    /// Sets whether programs run where no audit record can be written. Default:
+    /// [`RecordMode::Required`].
+    pub fn with_record(mut self, record: RecordMode) -> Self {
+        self.record = record;
+        self
+    }
+
+    /// Returns whether programs run where no audit record can be written.
     #[must_use]
-    pub fn requires_record(&self) -> bool {
-        self.requires_record
+    pub fn record(&self) -> RecordMode {
+        self.record
     }
 
     /// Sets the policy for new content. Default: [`NewContentPolicy::AskIfPrivileged`].

@@ -20,6 +20,9 @@ impl Host {
         tree.skill("one", "").script("one", "main.sh", "echo ran\n");
         fs::create_dir_all(tree.path("home")).unwrap();
         fs::create_dir_all(tree.path("scratch")).unwrap();
+        fs::create_dir_all(tree.path("config/skills")).unwrap();
+        let policy = "record = \"optional\"\n";
+        fs::write(tree.path("config/skills/policy.toml"), policy).unwrap();
         Self(tree)
     }
 
@@ -31,10 +34,12 @@ impl Host {
             command.env_remove(name);
         }
         command.env("HOME", self.0.path("home"));
+        command.env("XDG_CONFIG_HOME", self.0.path("config"));
         command
     }
 
-    /// Runs the skill, and returns what the command says on standard error.
+    /// Runs the skill of a user for whom records are optional, and returns what the command says on
+    /// standard error.
     #[track_caller]
     fn run(&self, variables: &[(&str, &Path)]) -> String {
         let mut command = self.command(&["run", "one"]);
@@ -68,7 +73,7 @@ fn a_run_needs_no_home_and_no_state_directory_that_it_can_write() {
             assert!(
                 note.starts_with(
                     "note: no audit record is written, and no answer is kept: cannot create `"
-                ) && note.ends_with("; set `XDG_STATE_HOME`"),
+                ) && note.contains("; set `HOME` or `XDG_STATE_HOME` to "),
                 "{variable}: {stderr}"
             );
             assert_eq!(lines.next(), None, "{variable}: {stderr}");

@@ -376,21 +376,63 @@ fn every_run_is_recorded_and_edits_are_detected() {
     assert_eq!(fixture.call(&["audit", "verify", "--last", &last]).code, 1);
 }
 
+/// A run of the user without a state directory.
+#[cfg(target_os = "linux")]
 #[test]
-fn nothing_runs_without_a_state_directory_if_a_policy_requires_a_record() {
-    let fixture = Fixture::new("", "echo hi\n");
+fn only_user_and_administrator_make_records_optional() {
+    if skills_test_support::skip_without_sandbox() {
+        return;
+    }
+    let fixture = Fixture::new("record: optional\n", "echo hi\n");
     fs::remove_dir(fixture.path("state")).unwrap();
     fs::write(fixture.path("state"), "a file").unwrap();
-    fixture.configure("policy.toml", "require-record = true\n");
-    let output = fixture.command(&["run", "one"]).output().unwrap();
-    let stderr = String::from_utf8_lossy(&output.stderr);
-    assert_eq!(output.status.code(), Some(125), "{stderr}");
+    fs::create_dir_all(fixture.path("project/.git")).unwrap();
+    fs::create_dir_all(fixture.path("project/.skills")).unwrap();
+    let project = |file: &str, text: &str| {
+        fs::write(fixture.path("project/.skills").join(file), text).unwrap();
+    };
+    let run = |options: &[&str]| {
+        let mut command = fixture.command(&[&["run", "one"], options].concat());
+        let command = command.current_dir(fixture.path("project"));
+        let output = command.output().unwrap();
+        let text = |bytes| String::from_utf8(bytes).unwrap();
+        (
+            output.status.code(),
+            text(output.stdout),
+            text(output.stderr),
+        )
+    };
+    let assert_refused = |options: &[&str]| {
+        let (code, stdout, stderr) = run(options);
+        assert_eq!((code, stdout.as_str()), (Some(125), ""), "{stderr}");
+        let lines: Vec<&str> = stderr.lines().collect();
+        let [error, help] = lines[..] else {
+            panic!("{stderr}");
+        };
+        assert!(
+            error.starts_with("error: cannot run programs: no audit record can be written: ")
+                && help.starts_with("help: set `HOME` or `XDG_STATE_HOME` to ")
+                && help.contains("/config/skills/policy.toml`"),
+            "{stderr}"
+        );
+    };
+    assert_refused(&[]);
+    assert_refused(&["--yes"]);
+    project("policy.toml", "record = \"optional\"\n");
+    assert_refused(&[]);
+    assert_refused(&["--trust-project"]);
+    project("policy.toml", "");
+    fixture.configure("policy.toml", "record = \"optional\"\n");
+    let (code, stdout, stderr) = run(&[]);
+    assert_eq!((code, stdout.as_str()), (Some(0), "hi\n"), "{stderr}");
     assert!(
-        stderr.contains("a policy requires an audit record")
-            && stderr.contains("set `XDG_STATE_HOME`")
-            && output.stdout.is_empty(),
+        stderr.starts_with("note: no audit record is written, and no answer is kept: ")
+            && stderr.contains("set `HOME` or `XDG_STATE_HOME`"),
         "{stderr}"
     );
+    // A project can require records.
+    project("policy.toml", "record = \"required\"\n");
+    assert_refused(&[]);
 }
 
 #[cfg(target_os = "linux")]
