@@ -19,7 +19,7 @@ use crate::terminal::{TerminalLock, is_in_foreground, suspend_program_modes};
 struct TerminalApprover;
 
 /// The options that answer questions about runs.
-#[derive(Debug, Args)]
+#[derive(Debug, Clone, Args)]
 pub(crate) struct ApprovalArgs {
     /// Approve all requests; `deny` rules still apply
     #[arg(long, conflicts_with = "deny")]
@@ -31,6 +31,11 @@ pub(crate) struct ApprovalArgs {
 }
 
 impl ApprovalArgs {
+    /// Returns true if an option answers questions, so that nobody is asked.
+    pub(crate) fn answers(&self) -> bool {
+        self.yes || self.deny
+    }
+
     /// Returns the approver, or `None` if none is available.
     pub(crate) fn approver(&self) -> Option<Arc<dyn Approver>> {
         if self.yes {

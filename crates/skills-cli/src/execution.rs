@@ -11,7 +11,7 @@ use crate::program_args::ProgramArgs;
 use crate::words::word_parser;
 
 /// What to run of a skill, and with which input, limits and paths.
-#[derive(Debug, Default, Args)]
+#[derive(Debug, Default, Clone, Args)]
 pub(crate) struct ExecutionArgs {
     /// Script to run, if the skill has several
     #[arg(long)]

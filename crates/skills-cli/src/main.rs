@@ -14,6 +14,7 @@ mod commands;
 mod containers;
 mod context;
 mod counted;
+mod default_workspace;
 mod deferred;
 mod env_files;
 mod error;

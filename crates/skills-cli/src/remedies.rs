@@ -51,7 +51,7 @@ impl RemedyDescriptions {
             (RemedyStyle::Option, _) => return Some(complete_commands(&text)),
             // A model can do it in its own files, and no user has to install what only the program
             // names.
-            (RemedyStyle::Server, Remedy::ConvertLineEnds { .. }) => ("", ""),
+            (RemedyStyle::Server, Remedy::ConvertLineEnds { .. } | Remedy::StartAgain) => ("", ""),
             (RemedyStyle::Server, Remedy::Package { missing, .. }) if missing.is_only_reported => {
                 ("", "")
             }
@@ -72,7 +72,10 @@ impl RemedyDescriptions {
             Remedy::AllowHost => "allow the host with",
             Remedy::AllowProgram => "allow the program by its name with",
             Remedy::Workspace => "give it a directory for its files with",
-            Remedy::PassVariable(variable) => return self.pass_variable(variable),
+            Remedy::PassVariable(variable) => {
+                let action = self.pass_variable(variable)?;
+                return Some(format!("{}{action}", condition(remedy)));
+            }
             Remedy::Memory { limit_bytes, .. } => {
                 &format!("give it more memory than {} MiB with", limit_bytes >> 20)
             }
@@ -138,12 +141,7 @@ impl RemedyDescriptions {
             }
             RemedyStyle::Server => return None,
         };
-        let action = if variable.is_declared {
-            "pass it with"
-        } else {
-            "if the skill is to have its value, pass it with"
-        };
-        Some(format!("{action} {}", self.option(&option)))
+        Some(format!("pass it with {}", self.option(&option)))
     }
 
     /// Returns how to get a missing package, or an interpreter that has it.

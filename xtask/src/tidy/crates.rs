@@ -75,8 +75,8 @@ const CRATES: &[(&str, usize, &[&str])] = &[
     ("skills-ledger", 2_250, &["skills-store"]),
     ("skills-build", 2_280, &["skills-store"]),
     // Questions as values, what a further attempt of a run takes over, and what a run goes without.
-    // Limits that the user raises.
-    ("skills-policy", 8_950, &["skills-clients"]),
+    // Limits that the user raises. Whether records are optional.
+    ("skills-policy", 9_000, &["skills-clients"]),
     // Events of runs, the grace of a cancellation and of a deadline, the language and time zone of
     // the user. Input that further attempts read again.
     ("skills-sandbox", 3_620, &["skills-policy"]),
@@ -252,9 +252,10 @@ const CRATES: &[(&str, usize, &[&str])] = &[
     // Output is printed while a program runs. Of the command line only what the arguments name is defined.
     (
         "skills-cli",
-        // One command at a time asks, or has a program with the keys, on a terminal. Questions after
-        // the output of a program.
-        22_050,
+        // One command at a time asks, or has a program with the keys, on a terminal.
+        // The working directory is offered for a file that an argument names, and a limit has an option.
+        // Questions after the output of a program.
+        22_550,
         &[
             "skills-build",
             "skills-client-config",

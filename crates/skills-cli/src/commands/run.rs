@@ -7,6 +7,7 @@ mod live_output;
 mod output_files;
 mod report;
 mod run_terminal;
+mod unseen_file;
 
 use std::io::{self, IsTerminal};
 use std::path::{Path, PathBuf};
@@ -25,6 +26,7 @@ use self::live_output::{LiveOutput, PrintedAttempts};
 use self::output_files::{create_output_dir, loses_files, write_output_files};
 use self::report::Losses;
 use self::run_terminal::RunTerminal;
+use self::unseen_file::UnseenFile;
 use super::policy::print_preview;
 use crate::approver::ApprovalArgs;
 use crate::context::Context;
@@ -51,7 +53,7 @@ use crate::virtual_env::{self, Interpreters, Questions};
 /// found; 130, 143 or 129 if INT, TERM or HUP interrupted it. An interrupt comes first, then a
 /// failure of `skills`, the deadline, a limit and the program. `exit` of --json says which of them
 /// are not from the program. With --dry-run they are those of `skills policy check`.
-#[derive(Debug, Args)]
+#[derive(Debug, Clone, Args)]
 pub(crate) struct Run {
     /// Skill name or directory
     name: String,
@@ -134,6 +136,15 @@ impl Run {
             let preview = preview.map_err(|error| explain_error(&runtime, &name, error))?;
             self.check_deterministic(&preview.mode)?;
             return print_preview(&preview, output);
+        }
+        let unseen = UnseenFile::find(self, &runtime, &name, context);
+        if let Some(workspace) = unseen
+            .as_ref()
+            .and_then(|file| file.ask_for_workspace(self))
+        {
+            let mut with_workspace = self.clone();
+            with_workspace.what.programs.workspace = Some(workspace);
+            return with_workspace.run(context);
         }
         let terminal = self.connect_terminal(&mut options, context)?;
         let input = self.connect_input(&mut options);
@@ -219,6 +230,10 @@ impl Run {
                     input_error: input.as_ref().and_then(CallerInput::take_error),
                     print_error: printed.err(),
                     objection,
+                    unseen_file: unseen.filter(|file| {
+                        !artifacts.exit_status.is_success()
+                            && !file.is_given_by(&artifacts.explanation.remedies)
+                    }),
                 };
                 let exit = self.report(&artifacts, &losses, signal, context)?;
                 if signal.is_some() {
@@ -419,9 +434,11 @@ impl Run {
         let exit = signal.map_or_else(|| losses.exit(ended), RunExit::Interrupted);
         let remedies = self.remedies(context)?;
         if output.is_json() {
-            let explanation = artifacts
+            let mut explanation = artifacts
                 .explanation
                 .words(|remedy| remedies.describe(remedy));
+            let unseen = losses.unseen_file.iter().map(UnseenFile::help);
+            explanation.help.extend(unseen);
             let document = report::to_json(artifacts, exit, &explanation, &losses.not_saved);
             output.print_json(&document)?;
         } else {

@@ -101,6 +101,8 @@ mod trusted_files;
 mod typed_paths;
 #[cfg(unix)]
 mod unreadable;
+#[cfg(target_os = "linux")]
+mod unseen_file;
 mod usage;
 #[cfg(all(unix, feature = "install"))]
 mod verify;

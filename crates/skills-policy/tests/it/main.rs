@@ -17,6 +17,8 @@ mod model;
 mod permission;
 mod property;
 mod protected;
+#[cfg(feature = "toml")]
+mod record_mode;
 mod response;
 mod rule;
 mod rule_requests;

@@ -16,9 +16,10 @@ use tracing_subscriber::filter::LevelFilter;
 use super::log::{self, LogFormat};
 use super::stdio;
 use super::trust_command::{Clients, TrustCommand};
-use super::workspace::{self, ClientWorkspaces};
+use super::workspace::ClientWorkspaces;
 use crate::async_runtime;
 use crate::context::Context;
+use crate::default_workspace::refusal;
 use crate::error::CommandError;
 use crate::exit::Exit;
 use crate::remedies::RemedyStyle;
@@ -227,7 +228,7 @@ impl Serve {
             return Ok(None);
         }
         let directory = context.environment.current_dir()?;
-        let is_refused = workspace::refusal(directory, context.environment.home()).is_some();
+        let is_refused = refusal(directory, context.environment.home()).is_some();
         Ok((!is_refused).then(|| directory.to_owned()))
     }
 }

@@ -8,6 +8,7 @@ use skills_runtime::policy::RuleSource;
 use skills_tools::ToolSet;
 
 use crate::context::Context;
+use crate::default_workspace::refusal;
 use crate::process_environment::Environment;
 use crate::program_args::allow_writing;
 use crate::remedies::{RemedyDescriptions, RemedyStyle};
@@ -15,22 +16,6 @@ use crate::tool_host::{HostArgs, workspace_mount};
 
 /// Says in rules where the workspace comes from.
 const ORIGIN: &str = "roots of the client";
-
-/// Returns why a directory is not used unless it is named by an option, if there is a reason: a
-/// client starts a server for no project in such a directory.
-pub(super) fn refusal(directory: &Path, home: Option<&Path>) -> Option<&'static str> {
-    if directory.parent().is_none() {
-        return Some("it is the root directory");
-    }
-    let Some(home) = home else {
-        return Some("the home directory is not known");
-    };
-    let resolved = home.canonicalize().ok();
-    std::iter::once(home)
-        .chain(resolved.as_deref())
-        .any(|home| home.starts_with(directory))
-        .then_some("it is a home directory, or contains one")
-}
 
 /// Makes directories that a client names its workspace, like the working directory.
 pub(super) struct ClientWorkspaces {
@@ -70,38 +55,5 @@ impl ClientWorkspaces {
         let remedies = RemedyDescriptions::new(style, Some(&directory), &self.environment);
         let describe = move |remedy: &_| remedies.describe(remedy);
         Ok(tools.with_workspace(workspace_mount(directory), policy, describe)?)
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn root_and_home_directories_are_refused() {
-        let home = Some(Path::new("/home/ada"));
-        for (directory, is_refused) in [
-            ("/", true),
-            ("/home", true),
-            ("/home/ada", true),
-            ("/home/ada/project", false),
-            ("/home/adam", false),
-            ("/srv", false),
-        ] {
-            let found = refusal(Path::new(directory), home).is_some();
-            assert_eq!(found, is_refused, "{directory}");
-        }
-        assert!(refusal(Path::new("/srv"), None).is_some());
-    }
-
-    #[cfg(unix)]
-    #[test]
-    fn a_home_directory_behind_a_symlink_is_refused() {
-        let top = tempfile::tempdir().unwrap();
-        let real = top.path().canonicalize().unwrap().join("real");
-        std::fs::create_dir(&real).unwrap();
-        let link = top.path().join("link");
-        std::os::unix::fs::symlink(&real, &link).unwrap();
-        assert!(refusal(&real, Some(&link)).is_some());
     }
 }

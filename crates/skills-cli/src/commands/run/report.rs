@@ -10,6 +10,7 @@ use skills_runtime::{
 use super::Run;
 use super::denial_hints::denial_hints;
 use super::output_files::KEEP_HELP;
+use super::unseen_file::UnseenFile;
 use crate::output::{Output, line};
 use crate::remedies::RemedyDescriptions;
 use crate::run_exit::RunExit;
@@ -124,6 +125,8 @@ pub(super) struct Losses {
     pub(super) print_error: Option<io::Error>,
     /// Why a hook objects to the result.
     pub(super) objection: Option<String>,
+    /// The file of an argument that a program which failed did not see.
+    pub(super) unseen_file: Option<UnseenFile>,
 }
 
 impl Losses {
@@ -147,6 +150,9 @@ impl Losses {
 
     /// Prints each of them.
     pub(super) fn print(&self, name: &str, output: Output) {
+        if let Some(file) = self.unseen_file.as_ref().filter(|_| !output.is_json()) {
+            output.status(&format!("help: {}", file.help()));
+        }
         let cut = self.cut_streams.iter().map(String::as_str);
         cut.for_each(|cut| print_error(cut, output));
         if !self.cut_streams.is_empty() {
