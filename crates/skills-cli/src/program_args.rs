@@ -85,6 +85,18 @@ pub(crate) struct ProgramArgs {
     #[arg(long, value_name = "MIB", value_parser = clap::value_parser!(u64).range(1..=MAX_MIB))]
     pub(crate) scratch: Option<u64>,
 
+    /// Largest file that a script writes, in MiB [default: 64, and none with a writable workspace]
+    #[arg(long, value_name = "MIB", value_parser = clap::value_parser!(u64).range(1..=MAX_MIB))]
+    pub(crate) file_size: Option<u64>,
+
+    /// Open files per process [default: 1024]
+    #[arg(long, value_name = "COUNT", value_parser = clap::value_parser!(u64).range(1..))]
+    pub(crate) open_files: Option<u64>,
+
+    /// Processes and threads of a script [default: 1024]
+    #[arg(long, value_name = "COUNT", value_parser = clap::value_parser!(u64).range(1..))]
+    pub(crate) processes: Option<u64>,
+
     /// Make a file or directory readable (repeatable)
     #[arg(long, value_name = "PATH")]
     pub(crate) read: Vec<PathBuf>,
@@ -147,7 +159,13 @@ impl ProgramArgs {
         }
         rules = rules.with_rules(more_rules);
         self.check_limits(&rules, context)?;
-        Ok(rules)
+        let Some(file_bytes) = self.file_bytes() else {
+            return Ok(rules);
+        };
+        // In a writable directory only the ceiling limits files.
+        let mut ceiling = rules.ceiling().clone();
+        ceiling.file_bytes = file_bytes;
+        Ok(rules.lower_ceiling(&ceiling))
     }
 
     /// Fails if the policy lowers a limit of an option or of the settings of the user, which would
@@ -175,6 +193,18 @@ impl ProgramArgs {
         let max_bytes = ceiling.scratch_bytes;
         if self.scratch_bytes().is_some_and(|given| given > max_bytes) {
             return Err(without_effect("`--scratch`", to_mib(max_bytes), "MiB"));
+        }
+        let max_bytes = ceiling.file_bytes;
+        if self.file_bytes().is_some_and(|given| given > max_bytes) {
+            return Err(without_effect("`--file-size`", to_mib(max_bytes), "MiB"));
+        }
+        for (option, given, max) in [
+            ("`--open-files`", self.open_files, ceiling.open_files),
+            ("`--processes`", self.processes, ceiling.processes),
+        ] {
+            if given.is_some_and(|given| given > max) {
+                return Err(without_effect(option, max as f64, "of them"));
+            }
         }
         Ok(())
     }
@@ -224,6 +254,9 @@ impl ProgramArgs {
         options.deadline_grace = self.grace(context)?;
         options.memory_bytes = self.memory_bytes(context)?;
         options.scratch_bytes = self.scratch_bytes();
+        options.file_bytes = self.file_bytes();
+        options.open_files = self.open_files;
+        options.processes = self.processes;
         options.workspace = match self.workspace_dir(context)? {
             Some(directory) => Workspace::Directory(directory),
             None => Workspace::None,
@@ -263,6 +296,15 @@ impl ProgramArgs {
         }
         if let Some(bytes) = self.scratch_bytes() {
             options = options.scratch_bytes(bytes);
+        }
+        if let Some(bytes) = self.file_bytes() {
+            options = options.file_bytes(bytes);
+        }
+        if let Some(count) = self.open_files {
+            options = options.open_files(count);
+        }
+        if let Some(count) = self.processes {
+            options = options.processes(count);
         }
         for path in canonicalize_all(&self.read)? {
             options = options.readable_path(path);
@@ -339,6 +381,10 @@ impl ProgramArgs {
 
     fn scratch_bytes(&self) -> Option<u64> {
         self.scratch.map(|mib| mib << 20)
+    }
+
+    fn file_bytes(&self) -> Option<u64> {
+        self.file_size.map(|mib| mib << 20)
     }
 
     /// Returns the working directory, `None` for that of the skill. Instructions of skills name

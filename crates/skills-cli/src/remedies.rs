@@ -79,6 +79,7 @@ impl RemedyDescriptions {
             Remedy::Memory { limit_bytes, .. } => {
                 &format!("give it more memory than {} MiB with", limit_bytes >> 20)
             }
+            Remedy::RaiseLimit { .. } => "raise the limit with",
             Remedy::Timeout { .. } => "give it more time with",
             Remedy::IgnoreRequirements => "run it anyway with",
             Remedy::ConvertLineEnds { .. } => {

@@ -53,6 +53,15 @@ pub struct ExecutionOptions {
     /// Limit in bytes of the scratch directory, and separately of a [private](Workspace::Private)
     /// or [session](Workspace::Session) workspace. Default: 256 MiB. Limited by the policy.
     pub scratch_bytes: Option<u64>,
+    /// Limit in bytes of each file that a script writes, unless a file or directory is granted for
+    /// writing: then only the policy limits it. Default: 64 MiB. Limited by the policy.
+    pub file_bytes: Option<u64>,
+    /// Number of open files per process. Default: 1,024. Limited by the policy, and by what the host
+    /// allows this process.
+    pub open_files: Option<u64>,
+    /// Number of concurrent processes and threads of a script. Default: 1,024. Limited by the policy, and
+    /// by what the host allows this process.
+    pub processes: Option<u64>,
     /// What runs. Default: the program of the skill that
     /// [`detect_execution_mode`](crate::detect_execution_mode) selects.
     pub target: RunTarget,
@@ -247,6 +256,9 @@ impl Default for ExecutionOptions {
             deadline_grace: Duration::ZERO,
             memory_bytes: None,
             scratch_bytes: None,
+            file_bytes: None,
+            open_files: None,
+            processes: None,
             target: RunTarget::default(),
             sandbox: SandboxChoice::Auto,
             args: Vec::new(),
@@ -289,11 +301,14 @@ impl ExecutionOptions {
         if let Some(timeout_ms) = self.timeout_ms.filter(|timeout_ms| *timeout_ms > 0) {
             limits.wall_time = Duration::from_millis(timeout_ms);
         }
-        if let Some(memory_bytes) = self.memory_bytes {
-            limits.memory_bytes = memory_bytes;
-        }
-        if let Some(scratch_bytes) = self.scratch_bytes {
-            limits.scratch_bytes = scratch_bytes;
+        for (limit, chosen) in [
+            (&mut limits.memory_bytes, self.memory_bytes),
+            (&mut limits.scratch_bytes, self.scratch_bytes),
+            (&mut limits.file_bytes, self.file_bytes),
+            (&mut limits.open_files, self.open_files),
+            (&mut limits.processes, self.processes),
+        ] {
+            *limit = chosen.unwrap_or(*limit);
         }
         if let Some(captured_bytes) = self.captured_bytes {
             limits.captured_bytes = captured_bytes;

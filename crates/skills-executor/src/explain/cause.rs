@@ -102,7 +102,7 @@ pub enum Cause {
         /// Whether only the program reports it, in the words for a failed allocation or mapping.
         is_only_reported: bool,
     },
-    /// The program reached another limit, which no option raises.
+    /// The program reached another limit.
     LimitReached {
         /// What is limited.
         limit: LimitKind,
@@ -176,6 +176,34 @@ pub enum LimitKind {
     Processes,
 }
 
+impl LimitKind {
+    /// Returns this limit, in bytes for sizes.
+    pub(super) fn of(self, limits: &ResourceLimits) -> u64 {
+        match self {
+            Self::FileSize => limits.file_bytes,
+            Self::OpenFiles => limits.open_files,
+            Self::Processes => limits.processes,
+        }
+    }
+
+    /// Returns the option of the command that sets it.
+    pub(super) fn option(self) -> &'static str {
+        match self {
+            Self::FileSize => "--file-size",
+            Self::OpenFiles => "--open-files",
+            Self::Processes => "--processes",
+        }
+    }
+
+    /// Returns a value of this limit as its option takes it: sizes in MiB.
+    pub(super) fn in_option(self, value: u64) -> u64 {
+        match self {
+            Self::FileSize => value >> 20,
+            Self::OpenFiles | Self::Processes => value,
+        }
+    }
+}
+
 impl MissingPackage {
     /// Returns the name of the package, or what the program wrote if its package is not known.
     #[must_use]
@@ -233,15 +261,15 @@ impl Cause {
             Self::OutOfMemory { .. } => return None,
             Self::LimitReached { limit, value } => match limit {
                 LimitKind::FileSize => format!(
-                    "the program reached the limit of the size of a file, {} MiB, which no option raises",
+                    "the program reached the limit of the size of a file, {} MiB",
                     value >> 20
                 ),
-                LimitKind::OpenFiles => format!(
-                    "the program reached its limit of {value} open files, which no option raises"
-                ),
-                LimitKind::Processes => format!(
-                    "the program reached its limit of {value} processes and threads, which no option raises"
-                ),
+                LimitKind::OpenFiles => {
+                    format!("the program reached its limit of {value} open files")
+                }
+                LimitKind::Processes => {
+                    format!("the program reached its limit of {value} processes and threads")
+                }
             },
         })
     }
@@ -336,11 +364,7 @@ fn out_of_memory(limit_bytes: u64, is_only_reported: bool) -> Cause {
 
 /// Returns the cause, unless the run had no such limit: a file system has limits too.
 fn limit_reached(limit: LimitKind, limits: &ResourceLimits) -> Option<Cause> {
-    let value = match limit {
-        LimitKind::FileSize => limits.file_bytes,
-        LimitKind::OpenFiles => limits.open_files,
-        LimitKind::Processes => limits.processes,
-    };
+    let value = limit.of(limits);
     (value < u64::MAX).then_some(Cause::LimitReached { limit, value })
 }
 

@@ -7,7 +7,7 @@ use serde::Serialize;
 use skills_policy::{Capability, Denial, Policy, SpawnGrant, is_unsafe_variable};
 use skills_sandbox::{RefusedOperation, Termination};
 
-use super::cause::{Cause, MissingPackage, WithheldVariable};
+use super::cause::{Cause, LimitKind, MissingPackage, WithheldVariable};
 use super::ended_run::EndedRun;
 use super::facts::{Allowance, Fact, FactKind, RefusedFact};
 use super::outside::OutsideLink;
@@ -82,6 +82,15 @@ pub enum Remedy {
         limit_bytes: u64,
         /// The highest limit that the policy allows, in bytes.
         max_bytes: u64,
+    },
+    /// Raise a limit of files or processes.
+    RaiseLimit {
+        /// What is limited.
+        limit: LimitKind,
+        /// The limit that was not enough, in bytes for sizes.
+        value: u64,
+        /// The highest limit that the policy allows.
+        max_value: u64,
     },
     /// Raise the timeout.
     Timeout {
@@ -197,6 +206,15 @@ fn of_cause(cause: &Cause, run: &EndedRun<'_>) -> Option<Remedy> {
                 && !is_unsafe_variable(&variable.name)
                 && run.rules.is_allowable(&format!("env:{}", variable.name));
             is_passable.then(|| Remedy::PassVariable(variable.clone()))
+        }
+        Cause::LimitReached { limit, value } => {
+            let max_value = limit.of(run.rules.policy.ceiling());
+            let is_raisable = limit.in_option(max_value) > limit.in_option(*value);
+            is_raisable.then_some(Remedy::RaiseLimit {
+                limit: *limit,
+                value: *value,
+                max_value,
+            })
         }
         Cause::LeadsOutside(link) => reveal(link, &run.rules),
         Cause::WindowsLineEnds { script } => Some(Remedy::ConvertLineEnds {

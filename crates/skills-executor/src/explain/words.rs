@@ -95,6 +95,15 @@ impl Remedy {
             Self::AllowProgram => vec!["--allow", "spawn:PROGRAM"],
             Self::IgnoreRequirements => vec!["--ignore-requirements"],
             Self::Memory { .. } => return self.limit_arguments("--memory"),
+            Self::RaiseLimit {
+                limit,
+                value,
+                max_value,
+            } => {
+                let raised = value.saturating_mul(RAISE_FACTOR).min(*max_value);
+                let raised = limit.in_option(raised).to_string();
+                return vec![limit.option().to_owned(), raised];
+            }
             Self::Timeout { limit_ms } => {
                 let raised = limit_ms.saturating_mul(RAISE_FACTOR).div_ceil(1_000);
                 return vec!["--timeout".to_owned(), raised.to_string()];

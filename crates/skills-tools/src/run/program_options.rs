@@ -26,6 +26,9 @@ use skills_runtime::policy::ResourceLimits;
 pub struct ProgramOptions {
     memory_bytes: Option<u64>,
     scratch_bytes: Option<u64>,
+    file_bytes: Option<u64>,
+    open_files: Option<u64>,
+    processes: Option<u64>,
     pub(crate) timeout: Option<Duration>,
     deadline_grace: Duration,
     readable_paths: Vec<PathBuf>,
@@ -56,6 +59,25 @@ impl ProgramOptions {
     /// Sets the limit of scratch and session directories, in bytes. Default: 256 MiB.
     pub fn scratch_bytes(mut self, bytes: u64) -> Self {
         self.scratch_bytes = Some(bytes);
+        self
+    }
+
+    /// Sets the limit of each file that a script writes, in bytes; see
+    /// [`ExecutionOptions::file_bytes`]. Default: 64 MiB.
+    pub fn file_bytes(mut self, bytes: u64) -> Self {
+        self.file_bytes = Some(bytes);
+        self
+    }
+
+    /// Sets the number of open files per process. Default: 1,024.
+    pub fn open_files(mut self, count: u64) -> Self {
+        self.open_files = Some(count);
+        self
+    }
+
+    /// Sets the number of concurrent processes and threads of a script. Default: 1,024.
+    pub fn processes(mut self, count: u64) -> Self {
+        self.processes = Some(count);
         self
     }
 
@@ -103,6 +125,9 @@ impl ProgramOptions {
         options.deadline_grace = self.deadline_grace;
         options.memory_bytes = self.memory_bytes;
         options.scratch_bytes = self.scratch_bytes;
+        options.file_bytes = self.file_bytes;
+        options.open_files = self.open_files;
+        options.processes = self.processes;
         options.readable_paths.clone_from(&self.readable_paths);
         options.writable_paths.clone_from(&self.writable_paths);
     }
