@@ -21,6 +21,7 @@ mod call_context;
 mod cancellation;
 mod check;
 mod collect;
+mod confinement;
 mod content;
 mod drive;
 mod error;

@@ -12,6 +12,7 @@ use skills_policy::{Request, SandboxChoice, Secret};
 use skills_prompt::{InstalledServers, MissingRequirements};
 use skills_sandbox::{CancellationToken, SandboxError, ScriptType};
 
+use crate::confinement::confine;
 use crate::error::RuntimeError;
 use crate::execution_mode::ExecutionMode;
 use crate::host_command::HostCommand;
@@ -83,6 +84,7 @@ impl Planned {
         });
         let request = with_variables(request, &variables);
         let request = hook.into_iter().fold(request, Request::hook);
+        let request = confine(services, name, &mode, &options, request);
         Ok(Self {
             services: services.clone(),
             image: image_of_run(services, name, &mode, &options),
@@ -120,6 +122,7 @@ impl Planned {
         let request = request_of_command(directory, &mode, &options, policy);
         let request = request.ad_hoc(digest.clone());
         let request = with_variables(request, &variables);
+        let request = confine(services, HOST_COMMAND_NAME, &mode, &options, request);
         Ok(Self {
             services: services.clone(),
             subject: RunSubject::Host(HostSubject {

@@ -137,6 +137,12 @@ impl PermissionDecision {
         &self.requested_by
     }
 
+    /// Returns true if the caller of the run is among the requesters.
+    #[must_use]
+    pub fn is_of_caller(&self) -> bool {
+        self.requested_by.iter().any(|name| name == CALLER_NAME)
+    }
+
     /// Returns the decision.
     #[must_use]
     pub fn decision(&self) -> Decision {
@@ -166,7 +172,7 @@ impl PermissionDecision {
                 ..
             }
         );
-        let is_caller = self.requested_by.iter().any(|name| name == CALLER_NAME);
+        let is_caller = self.is_of_caller();
         let kind = if self.requested_by.iter().any(is_declared) {
             MissingPath::Directory
         } else if !is_caller && !is_invocation {

@@ -43,6 +43,8 @@ pub struct Grants {
     files: Vec<FileGrant>,
     network: NetworkGrant,
     spawn: SpawnGrant,
+    /// The program of a confined command, which starts no second process.
+    confined: Option<String>,
     variables: BTreeSet<String>,
     protected: BTreeSet<PathBuf>,
     hidden: BTreeSet<PathBuf>,
@@ -58,6 +60,7 @@ impl Grants {
             files: Vec::new(),
             network: NetworkGrant::None,
             spawn: SpawnGrant::None,
+            confined: None,
             variables: BTreeSet::new(),
             protected: BTreeSet::new(),
             hidden: BTreeSet::new(),
@@ -85,7 +88,7 @@ impl Grants {
     /// Lets the program of the run create processes although it may start no other program: what it tries
     /// to start is then refused by name. Without this, creating the process is refused.
     pub fn allow_processes(&mut self) {
-        if self.spawn == SpawnGrant::None {
+        if self.spawn == SpawnGrant::None && self.confined.is_none() {
             self.spawn = SpawnGrant::Programs(BTreeSet::new());
         }
     }
@@ -175,6 +178,7 @@ impl Grants {
                 self.add_file(path, guest_path(path, request), Access::ReadWrite);
             }
             Permission::Host(pattern) => self.add_host(pattern.clone(), denied_hosts),
+            Permission::Program(name) if request.is_confined => self.confined = Some(name.clone()),
             Permission::Program(name) => match &mut self.spawn {
                 SpawnGrant::Any => {}
                 SpawnGrant::Programs(names) => {
@@ -182,6 +186,7 @@ impl Grants {
                 }
                 SpawnGrant::None => self.spawn = SpawnGrant::Programs([name.clone()].into()),
             },
+            Permission::AnyProgram if request.is_confined => {}
             Permission::AnyProgram => self.spawn = SpawnGrant::Any,
             Permission::Variable(name) => {
                 self.variables.insert(name.clone());
@@ -402,6 +407,13 @@ impl Grants {
     #[must_use]
     pub fn spawn(&self) -> &SpawnGrant {
         &self.spawn
+    }
+
+    /// Returns true if the run may be this program of the host: one that it may [spawn](Self::spawn), or
+    /// that of a [confined](Request::confine) command, which may spawn none.
+    #[must_use]
+    pub fn allows_command(&self, name: &str) -> bool {
+        self.spawn.allows_program(name) || self.confined.as_deref() == Some(name)
     }
 
     /// Returns the names of the host variables that the run gets.

@@ -71,6 +71,7 @@ mod evaluation_result;
 mod executed_files;
 #[cfg(feature = "toml")]
 mod file;
+mod free_program;
 mod grants;
 mod host;
 mod install_policy;
@@ -110,6 +111,7 @@ pub use earlier_attempt::EarlierAttempt;
 pub use error::PolicyError;
 #[cfg(feature = "toml")]
 pub use file::PolicyFile;
+pub use free_program::FreeProgram;
 pub use grants::{Access, FileGrant, Grants, NetworkGrant, SpawnGrant};
 pub use host::{HostFilter, HostPattern};
 pub use install_policy::{InstallPolicy, SignatureIdentity};

@@ -5,6 +5,7 @@ use std::path::Path;
 use crate::evaluation_result::RuleEvaluation;
 #[cfg(feature = "toml")]
 use crate::file::{PolicyFile, strictest};
+use crate::request::confinement::excludes;
 use crate::rule_requests::{named_permission, requested};
 use crate::target::Kind;
 use crate::{
@@ -315,7 +316,8 @@ impl Policy {
         target: &Target,
     ) -> Option<PermissionDecision> {
         let rule = Rule::new(Effect::Allow, RuleSource::Invocation, target.clone());
-        let permission = named_permission(&rule, request)?;
+        let permission = named_permission(&rule, request)
+            .or_else(|| Some(Permission::Variable(target.variable()?.to_owned())))?;
         Some(self.decide_with_rule(request, rule, permission))
     }
 
@@ -353,11 +355,8 @@ impl Policy {
     /// ```
     #[must_use]
     pub fn obstacle(&self, request: &Request, target: &Target) -> Option<DecisionReason> {
-        let rule = Rule::new(Effect::Allow, RuleSource::Invocation, target.clone());
-        let permission = named_permission(&rule, request)
-            .or_else(|| Some(Permission::Variable(target.variable()?.to_owned())))?;
-        let decision = self.decide_with_rule(request, rule, permission);
-        if request.is_dropped(decision.permission.capability()) {
+        let decision = self.decide_as_if_allowed(request, target)?;
+        if excludes(request, &decision.permission) {
             let reason = "the caller runs it without this permission";
             return Some(DecisionReason::Forbidden { reason });
         }

@@ -2,6 +2,7 @@
 
 use crate::evaluation_result::RuleEvaluation;
 use crate::question::RaisedLimit;
+use crate::request::confinement::excludes;
 use crate::requester::REFUSED_NAME;
 use crate::{
     Decision, DecisionReason, EarlierAttempt, PermissionDecision, Policy, Request, Target,
@@ -27,7 +28,7 @@ pub(crate) fn ask_for_refused(
 /// Returns the open decision on what was refused; `None` if no answer could allow it.
 fn open(target: &Target, policy: &Policy, request: &Request) -> Option<PermissionDecision> {
     let mut decision = policy.decide_as_if_allowed(request, target)?;
-    if request.is_dropped(decision.permission.capability()) {
+    if excludes(request, &decision.permission) {
         return None;
     }
     decision.requested_by = vec![REFUSED_NAME.to_owned()];

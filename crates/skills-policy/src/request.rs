@@ -2,6 +2,7 @@
 
 mod allowed_tool;
 mod classify;
+pub(crate) mod confinement;
 mod requested_permission;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -62,6 +63,8 @@ pub struct Request {
     notes: Vec<String>,
     declared: BTreeSet<String>,
     dropped: BTreeSet<Capability>,
+    /// Whether the program of the command only reads files.
+    pub(crate) is_confined: bool,
     /// Whether the run goes on without what only the skill asks for and nothing allows.
     pub(crate) omits_ungranted: bool,
     pub(crate) protected: BTreeSet<PathBuf>,
@@ -110,6 +113,7 @@ impl Request {
             notes: Vec::new(),
             declared: BTreeSet::new(),
             dropped: BTreeSet::new(),
+            is_confined: false,
             omits_ungranted: false,
             protected: BTreeSet::new(),
             hidden: BTreeSet::new(),
@@ -351,6 +355,14 @@ impl Request {
         self
     }
 
+    /// Confines the program of a command to what the run may read: it cannot write, connect, get
+    /// variables or start a second process, whatever its skill declares, its arguments say or rules
+    /// allow. A [free program](crate::FreeProgram) then needs no rule and no approval.
+    pub fn confine(mut self) -> Self {
+        self.is_confined = true;
+        self
+    }
+
     /// Protects a path like those of [`protected_paths`](crate::protected_paths): it stays
     /// read-only in a wider writable directory, unless a rule or an approval is for that path
     /// itself. Used for the roots of skills. The path is canonical.
@@ -514,11 +526,7 @@ impl Request {
                 }),
             }
         }
-        all.retain(|requested| {
-            // Without the permission of a hook, an excluded capability would let it run unapproved.
-            matches!(requested.permission, Permission::Hook(_))
-                || !self.is_dropped(requested.permission.capability())
-        });
+        all.retain(|requested| confinement::keeps(self, requested));
         // Decisions, prompts and records have one order, whatever the order of the declaration.
         all.sort_by(|a, b| a.permission.cmp(&b.permission));
         all
@@ -587,9 +595,5 @@ impl Request {
             }
             _ => false,
         }
-    }
-
-    pub(crate) fn is_dropped(&self, capability: Capability) -> bool {
-        self.dropped.contains(&capability)
     }
 }

@@ -5,43 +5,16 @@ use std::path::Path;
 
 use crate::evaluation_result::RuleEvaluation;
 use crate::path::{is_comparable, is_program_name, paths_overlap};
+use crate::request::confinement::excludes;
 use crate::request::{Basis, RequestedPermission};
 use crate::requester::{CALLER_NAME, NOT_DECLARED, RULES_NAME};
 use crate::rule_requests::requested_by_rules;
 use crate::target::Kind;
 use crate::{
-    ApprovalMode, Capability, Decision, DecisionReason, Effect, HostPattern, Permission,
-    PermissionDecision, Policy, Request, Rule, RuleSource, is_unsafe_variable, is_variable_name,
+    ApprovalMode, Capability, Decision, DecisionReason, Effect, FreeProgram, HostPattern,
+    Permission, PermissionDecision, Policy, Request, Rule, RuleSource, is_unsafe_variable,
+    is_variable_name,
 };
-
-/// Programs that read the files of a run and print text, sorted; `file -C` also writes, where the
-/// run may write.
-const READING_PROGRAMS: [&str; 24] = [
-    "basename",
-    "cat",
-    "cmp",
-    "comm",
-    "cut",
-    "diff",
-    "dirname",
-    "du",
-    "echo",
-    "false",
-    "file",
-    "grep",
-    "head",
-    "ls",
-    "md5sum",
-    "nl",
-    "printf",
-    "pwd",
-    "realpath",
-    "sha256sum",
-    "stat",
-    "tail",
-    "true",
-    "wc",
-];
 
 impl Policy {
     /// Applies the rules to each requested permission, and adds those that rules request and
@@ -83,7 +56,7 @@ impl Policy {
         permission: &Permission,
         evaluation: &mut RuleEvaluation,
     ) {
-        if request.is_dropped(permission.capability()) {
+        if excludes(request, permission) {
             return;
         }
         let requested = RequestedPermission {
@@ -168,7 +141,7 @@ impl Policy {
         if let Some(rule) = rules.allow {
             return (Decision::Allow, rule_reason(rule));
         }
-        if is_reading_command(request, requested) {
+        if is_free_command(request, requested) {
             return (Decision::Allow, DecisionReason::ReadingProgram);
         }
         // The caller has the value already; a rule can still deny or ask.
@@ -253,15 +226,16 @@ fn keep_more_general<'a>(current: &mut Option<&'a Rule>, rule: &'a Rule) {
     }
 }
 
-/// Returns true for a command of the caller that is a reading program: it can do nothing that a
+/// Returns true for a confined command of the caller that is a free program: it can do nothing that a
 /// script cannot do without it. What a skill declares is not free, since its scripts would get the
 /// permission to start processes.
-fn is_reading_command(request: &Request, requested: &RequestedPermission) -> bool {
-    let is_reading_program = matches!(
+fn is_free_command(request: &Request, requested: &RequestedPermission) -> bool {
+    let is_free = matches!(
         &requested.permission,
-        Permission::Program(name) if READING_PROGRAMS.binary_search(&name.as_str()).is_ok()
+        Permission::Program(name) if FreeProgram::of(name).is_some()
     );
-    is_reading_program
+    is_free
+        && request.is_confined
         && request.is_ad_hoc_permission(&requested.permission)
         && requested
             .requested_by

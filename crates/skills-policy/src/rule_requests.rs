@@ -7,6 +7,7 @@
 //! One exception: a standing rule for all programs or hosts adds nothing to a skill that declares
 //! the ones it needs, unless the rule names a directory of skills.
 
+use crate::request::confinement::excludes;
 use crate::request::{Basis, RequestedPermission};
 use crate::requester::RULES_NAME;
 use crate::target::Kind;
@@ -25,7 +26,7 @@ pub(crate) fn requested_by_rules<'a>(
         .filter(|rule| !is_narrowed_by_declaration(rule, request))
         .flat_map(|rule| named_permission(rule, request))
         .chain(request.workspace_permission())
-        .filter(|permission| !request.is_dropped(permission.capability()))
+        .filter(|permission| !excludes(request, permission))
         .map(|permission| requested(permission, request))
         .collect()
 }

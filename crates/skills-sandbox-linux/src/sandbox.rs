@@ -566,6 +566,10 @@ impl Sandbox for LinuxSandbox {
         ))
     }
 
+    fn confines_commands(&self) -> bool {
+        self.isolation_mode != IsolationMode::DangerouslyDisabled
+    }
+
     fn check_grants(&self, grants: &Grants) -> Result<(), SandboxError> {
         let isolation = self.host_support.isolation_level(self.isolation_mode)?;
         check_grants(grants, isolation)?;

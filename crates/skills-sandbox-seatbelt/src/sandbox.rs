@@ -305,6 +305,10 @@ impl Sandbox for SeatbeltSandbox {
         true
     }
 
+    fn confines_commands(&self) -> bool {
+        true
+    }
+
     fn probe(&self) -> Result<EnforcementReport, SandboxError> {
         self.launcher().map(|_| probe_report(&self.program_finder))
     }

@@ -108,6 +108,13 @@ pub trait Sandbox: Send + Sync {
         None
     }
 
+    /// Returns true if runs enforce the grants of a
+    /// [confined](skills_policy::Request::confine) command: it writes no granted file, and starts no
+    /// second process. The default is false.
+    fn confines_commands(&self) -> bool {
+        false
+    }
+
     /// Reports the restrictions that a run would get on this host, without running anything.
     /// Restrictions that depend on the grants are omitted.
     ///

@@ -75,11 +75,11 @@ const CRATES: &[(&str, usize, &[&str])] = &[
     ("skills-ledger", 2_250, &["skills-store"]),
     ("skills-build", 2_280, &["skills-store"]),
     // Questions as values, what a further attempt of a run takes over, and what a run goes without.
-    // Limits that the user raises. Whether records are optional.
-    ("skills-policy", 9_000, &["skills-clients"]),
+    // Limits that the user raises. Whether records are optional. Programs that are free while confined.
+    ("skills-policy", 9_150, &["skills-clients"]),
     // Events of runs, the grace of a cancellation and of a deadline, the language and time zone of
-    // the user. Input that further attempts read again.
-    ("skills-sandbox", 3_620, &["skills-policy"]),
+    // the user. Input that further attempts read again. Backends that confine commands.
+    ("skills-sandbox", 3_630, &["skills-policy"]),
     (
         "skills-sandbox-conformance",
         2_700,
@@ -184,7 +184,8 @@ const CRATES: &[(&str, usize, &[&str])] = &[
         // planned twice.
         "skills-executor",
         // Further attempts: what one was refused, and what it has done. Which output is only shown.
-        13_000,
+        // Commands that are confined, and so need no question.
+        13_080,
         &[
             "skills-audit",
             "skills-deps",

@@ -96,7 +96,7 @@ fn errors_have_an_exit_code_and_a_hint() {
     Error: invalid arguments: /path: 1 is not of type "string"
     Hint: check the input schema of the tool, then retry
     "#);
-    assert_snapshot!(examples(&["call", "skills_run", r#"{"name": "gcd", "command": "sort"}"#]).page(), @"
+    assert_snapshot!(examples(&["call", "skills_run", r#"{"name": "gcd", "command": "tee"}"#]).page(), @"
     exit 1
     -- stderr
     Error: skill `gcd` not found
@@ -108,11 +108,11 @@ fn errors_have_an_exit_code_and_a_hint() {
     Error: invalid path '/skills/gcd-calculator/../../x': `..` is not allowed
     Hint: use a path such as `src/main.py`, `/workspace/src/main.py` or `/skills/NAME/SKILL.md`
     ");
-    assert_snapshot!(examples(&["call", "skills_run", r#"{"name": "gcd-calculator", "command": "sort -r"}"#]).page(), @"
+    assert_snapshot!(examples(&["call", "skills_run", r#"{"name": "gcd-calculator", "command": "tee -r"}"#]).page(), @"
     exit 3
     -- stderr
-    Error: not run: permission denied: spawn `sort` (requested by the caller): no rule allows it and the user could not be asked
-    Hint: ask your user to allow it with `--allow spawn:sort`, then retry
+    Error: not run: permission denied: spawn `tee` (requested by the caller): no rule allows it and the user could not be asked
+    Hint: ask your user to allow it with `--allow spawn:tee`, then retry
     ");
     assert_snapshot!(examples(&["call", "skills_ls", "{nope"]).page(), @"
     exit 2

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use skills_policy::{
     Answer, Authorization, Capability, Effect, Evaluation, NewContentPolicy, PermissionManager,
-    Policy, Request, Rule, RuleSource,
+    Policy, Request, Rule, RuleSource, VariableSource,
 };
 
 use crate::approve::{Host, Memory, block_on, outcome};
@@ -208,16 +208,20 @@ fn commands_of_a_skill_without_a_digest_share_no_answer() {
     assert!(!is_granted(&manager, &of_skill));
 }
 
-/// A reading program is free as the command of the caller. A skill that declares one would get the
+/// A free program is free as the confined command of the caller. A skill that declares one would get the
 /// permission to start processes for its scripts.
 #[test]
 fn only_commands_that_read_are_free() {
     let manager = PermissionManager::default();
-    assert!(is_granted(&manager, &host_command("ls", &["ls"])));
+    assert!(is_granted(&manager, &host_command("ls", &["ls"]).confine()));
     let of_skill = || Request::new("/s").content_digest("1");
-    assert!(is_granted(&manager, &of_skill().ad_hoc("ls").spawn("ls")));
+    let command = of_skill().ad_hoc("ls").spawn("ls");
+    assert!(is_granted(&manager, &command.clone().confine()));
     let declared = of_skill().allowed_tool("Bash", Some("ls:*"));
     for request in [
+        // It would get what rules and the skill add, such as a writable workspace.
+        command,
+        host_command("ls", &["ls"]),
         of_skill().spawn("ls"),
         of_skill().required_program("grep"),
         declared.clone(),
@@ -229,10 +233,89 @@ fn only_commands_that_read_are_free() {
     ] {
         assert!(!is_granted(&manager, &request), "{request:?}");
     }
+    for request in [
+        of_skill().spawn("ls").confine(),
+        of_skill()
+            .required_program("grep")
+            .ad_hoc("git log")
+            .spawn("git")
+            .confine(),
+        host_command("ls; rm", &["ls"]).spawn_any().confine(),
+        host_command("tee x", &["tee"]).confine(),
+        host_command("sh -c ls", &["sh"]).confine(),
+        host_command("cat .env", &["cat"]).read("/w/.env").confine(),
+    ] {
+        assert!(!is_granted(&manager, &request), "{request:?}");
+    }
     let rule = |effect| Rule::parse(effect, RuleSource::User, "spawn:ls").unwrap();
     for effect in [Effect::Ask, Effect::Deny] {
         let manager = PermissionManager::new(Policy::default().rule(rule(effect)));
-        assert!(!is_granted(&manager, &host_command("ls", &["ls"])));
+        let command = host_command("ls", &["ls"]).confine();
+        assert!(!is_granted(&manager, &command));
+    }
+}
+
+/// No list of options is complete, so a program such as `find` is free only without what its options
+/// would use.
+#[test]
+fn a_confined_command_gets_nothing_but_what_it_reads() {
+    let allow = |text: &str| Rule::parse(Effect::Allow, RuleSource::Invocation, text).unwrap();
+    let rules = [
+        "write",
+        "spawn:git",
+        "spawn",
+        "network:example.com",
+        "read:/data",
+    ];
+    let policy = rules
+        .iter()
+        .fold(Policy::default(), |policy, text| policy.rule(allow(text)));
+    let manager = PermissionManager::new(policy);
+    for program in [
+        "awk", "cat", "date", "find", "jq", "rg", "sed", "seq", "sort", "test", "tr", "uniq",
+        "which",
+    ] {
+        for request in [
+            host_command(program, &[program]),
+            Request::new("/s")
+                .content_digest("1")
+                .ad_hoc(program)
+                .spawn(program),
+        ] {
+            let request = request
+                .workspace("/w")
+                .allowed_tool("Write", None)
+                .allowed_tool("Read", None)
+                .allowed_tool("Bash", None)
+                .allowed_tool("WebFetch", None)
+                .required_program("perl")
+                .variable("TOKEN", VariableSource::Caller)
+                .connect("example.com".parse().unwrap())
+                .write("/w")
+                .confine();
+            let Authorization::Granted(grants) = block_on(manager.authorize(&request, None)) else {
+                panic!("{program}")
+            };
+            assert!(grants.allows_command(program));
+            for other in ["git", "make", "perl", "sh"] {
+                assert!(!grants.allows_command(other), "{program} {other}");
+            }
+            let more = [
+                Capability::Write,
+                Capability::Network,
+                Capability::Spawn,
+                Capability::Environment,
+            ];
+            for capability in more {
+                assert!(!grants.includes(capability), "{program} {capability:?}");
+            }
+            let files: Vec<_> = grants
+                .files()
+                .iter()
+                .map(|file| file.path().display().to_string())
+                .collect();
+            assert!(files.contains(&"/data".to_owned()), "{files:?}");
+        }
     }
 }
 

@@ -312,7 +312,7 @@ impl ProgramFinder {
         match job.program() {
             Program::Script { kind, .. } => self.find_interpreter(*kind),
             // Checked again here, so that a wrong job starts nothing.
-            Program::Command { name } if !job.grants().spawn().allows_program(name) => {
+            Program::Command { name } if !job.grants().allows_command(name) => {
                 Err(SandboxError::rejected(
                     backend,
                     format!("program `{}` is not granted", name.escape_debug()),

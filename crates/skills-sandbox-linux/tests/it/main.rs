@@ -9,6 +9,7 @@
 )]
 
 mod command;
+mod confined;
 mod conformance;
 mod control_groups;
 mod disk;

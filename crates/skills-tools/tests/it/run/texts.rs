@@ -149,17 +149,17 @@ async fn a_denial_reports_whether_an_approval_could_allow_the_run() {
             outcome.text()
         )
     };
-    assert_snapshot!(text(run(&tools, "sort -l").await), @"
+    assert_snapshot!(text(run(&tools, "tee -l").await), @"
     approval_required true
-    Error: not run: permission denied: spawn `sort` (requested by the caller): no rule allows it and the user could not be asked
+    Error: not run: permission denied: spawn `tee` (requested by the caller): no rule allows it and the user could not be asked
     Hint: ask your user to allow it, then retry
     ");
-    assert_snapshot!(text(bash(&tools, "sort -l", "").await), @"
+    assert_snapshot!(text(bash(&tools, "tee -l", "").await), @"
     approval_required true
-    Error: not run: permission denied: spawn `sort` (requested by the caller): no rule allows it and the user could not be asked
+    Error: not run: permission denied: spawn `tee` (requested by the caller): no rule allows it and the user could not be asked
     Hint: ask your user to allow it, then retry
     ");
-    assert_snapshot!(text(bash(&tools, "sort | wc", "").await), @"
+    assert_snapshot!(text(bash(&tools, "tee | wc", "").await), @"
     approval_required true
     Error: not run: permission denied: spawn any program (requested by the caller): no rule allows it and the user could not be asked
     Hint: ask your user to allow it, then retry
@@ -171,21 +171,21 @@ async fn a_denial_reports_whether_an_approval_could_allow_the_run() {
     Error: not run: permission denied: connect to `api.example.com` (requested by the caller): no rule allows it and the user could not be asked
     Hint: ask your user to allow it, then retry
     ");
-    let network = json!({"command": "sort", "network": ["not a host"]});
+    let network = json!({"command": "tee", "network": ["not a host"]});
     assert_snapshot!(text(tools.call("skills_bash", network).await), @"
     invalid_arguments false
     Error: invalid `network`: invalid host `not a host`: expected `api.example.com`, `localhost:8080`, `[::1]:8080`, `*.example.com` or `*`, without scheme and path
     ");
-    let deny = Rule::parse(Effect::Deny, RuleSource::User, "spawn:sort").unwrap();
+    let deny = Rule::parse(Effect::Deny, RuleSource::User, "spawn:tee").unwrap();
     let tools = host.tools_with(Policy::default().rule(deny));
-    assert_snapshot!(text(run(&tools, "sort -l").await), @"
+    assert_snapshot!(text(run(&tools, "tee -l").await), @"
     denied_by_policy false
-    Error: not run: permission denied: spawn `sort` (requested by the caller): denied by rule `deny spawn:sort (user)`
+    Error: not run: permission denied: spawn `tee` (requested by the caller): denied by rule `deny spawn:tee (user)`
     Hint: do not retry; use another approach
     ");
-    assert_snapshot!(text(bash(&tools, "sort -l", "").await), @"
+    assert_snapshot!(text(bash(&tools, "tee -l", "").await), @"
     denied_by_policy false
-    Error: not run: permission denied: spawn `sort` (requested by the caller): denied by rule `deny spawn:sort (user)`
+    Error: not run: permission denied: spawn `tee` (requested by the caller): denied by rule `deny spawn:tee (user)`
     Hint: do not retry; use another approach
     ");
 }
@@ -207,12 +207,12 @@ async fn a_denial_contains_no_host_path() {
         vec![rule(Effect::Deny, "spawn").within(host.path("skills"))],
         vec![
             rule(Effect::Deny, &host.write_rule()),
-            rule(Effect::Deny, "spawn:sort"),
+            rule(Effect::Deny, "spawn:tee"),
         ],
     ];
     for rules in rules {
         let tools = host.tools_with(Policy::default().with_rules(rules.clone()));
-        for command in ["sort", "sort | wc"] {
+        for command in ["tee", "tee | wc"] {
             let outcome = run(&tools, command).await;
             assert!(
                 matches!(
@@ -251,7 +251,7 @@ async fn errors_of_the_approval_store_are_not_shown() {
             .approver(std::sync::Arc::new(answer));
         let tools = host.wrap(host.builder(runtime).build().unwrap());
         for arguments in [
-            json!({"name": "kit", "command": "sort"}),
+            json!({"name": "kit", "command": "tee"}),
             json!({"name": "kit", "command": "nothing-like-it"}),
         ] {
             // The fixture checks the result for host paths in any case.

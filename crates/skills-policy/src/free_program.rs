@@ -1,0 +1,122 @@
+//! Programs of the host that a caller runs without a rule and an approval, confined.
+
+/// Programs that read the files of a run and print text, sorted. None starts another program.
+const READING: [&str; 24] = [
+    "basename",
+    "cat",
+    "cmp",
+    "comm",
+    "cut",
+    "diff",
+    "dirname",
+    "du",
+    "echo",
+    "false",
+    "file",
+    "grep",
+    "head",
+    "ls",
+    "md5sum",
+    "nl",
+    "printf",
+    "pwd",
+    "realpath",
+    "sha256sum",
+    "stat",
+    "tail",
+    "true",
+    "wc",
+];
+
+/// Programs that also write files, start programs or print variables if their arguments say so, sorted,
+/// with options that say so.
+const CONFINED: [(&str, &[&str]); 12] = [
+    ("awk", &[]),
+    ("date", &[]),
+    (
+        "find",
+        &[
+            "-delete", "-exec", "-execdir", "-fls", "-fprint", "-fprint0", "-fprintf", "-ok",
+            "-okdir",
+        ],
+    ),
+    ("jq", &[]),
+    ("rg", &["--pre", "-z", "--search-zip"]),
+    ("sed", &["-i", "--in-place"]),
+    ("seq", &[]),
+    ("sort", &["-o", "--output", "--compress-program"]),
+    ("test", &[]),
+    ("tr", &[]),
+    ("uniq", &[]),
+    ("which", &[]),
+];
+
+/// A program of the host that needs no rule and no approval as the command of a caller, if its request is
+/// [confined](crate::Request::confine).
+///
+/// The restrictions are those of the sandbox, not of its arguments: no list of dangerous options is
+/// complete.
+///
+/// ```
+/// use skills_policy::FreeProgram;
+///
+/// let sort = FreeProgram::of("sort").expect("it is free");
+/// assert!(sort.does_more());
+/// assert!(sort.wants_more(&["-o".to_owned(), "out.txt".to_owned()]));
+/// assert!(FreeProgram::of("tee").is_none());
+/// ```
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct FreeProgram {
+    /// Options with which it does more than read; `None` for a program that only reads.
+    options: Option<&'static [&'static str]>,
+}
+
+impl FreeProgram {
+    /// Returns the free program of this name, which is compared exactly.
+    #[must_use]
+    pub fn of(name: &str) -> Option<Self> {
+        if READING.binary_search(&name).is_ok() {
+            return Some(Self { options: None });
+        }
+        let row = CONFINED
+            .binary_search_by_key(&name, |(name, _)| name)
+            .ok()?;
+        Some(Self {
+            options: Some(CONFINED[row].1),
+        })
+    }
+
+    /// Returns true if its arguments can make it do more than read. It is free only where the sandbox
+    /// keeps it from starting processes.
+    #[must_use]
+    pub fn does_more(self) -> bool {
+        self.options.is_some()
+    }
+
+    /// Returns true if its arguments have an option with which it is useless while confined, such as
+    /// `sed -i`. Without such an option it can still try the same.
+    #[must_use]
+    pub fn wants_more(self, args: &[String]) -> bool {
+        let options = self.options.unwrap_or_default();
+        let args = args.iter().take_while(|arg| *arg != "--");
+        let mut args = args.map(String::as_str);
+        args.any(|arg| options.iter().any(|option| is_option(option, arg)))
+    }
+}
+
+/// Returns true if an argument is an option, with or without its value. `-i` can also be among other
+/// letters, as in `-ni`.
+fn is_option(option: &str, arg: &str) -> bool {
+    if option.starts_with("--") {
+        let rest = arg.strip_prefix(option);
+        return rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('='));
+    }
+    let (Some(letter), Some(letters)) = (option.strip_prefix('-'), arg.strip_prefix('-')) else {
+        return false;
+    };
+    if letter.len() > 1 {
+        return arg == option;
+    }
+    let mut before = letters.chars().take_while(|c| c.is_ascii_alphabetic());
+    arg.starts_with(option) || before.any(|c| letter.starts_with(c))
+}
