@@ -35,6 +35,7 @@ mod role;
 mod sanitize;
 mod script_instructions;
 mod shell_lexer;
+mod shell_line;
 mod skill_list;
 mod skill_summary;
 mod split_command;
@@ -58,6 +59,7 @@ pub use requirements::{
 };
 pub use role::Role;
 pub use script_instructions::{SkillScripts, script_tool_instructions};
+pub use shell_line::{LineCommand, LineOutput, LineStep, LineWord, RunIf, ShellLine, WordPart};
 pub use skill_list::{
     Allocation, EntryReport, Inclusion, ListFormat, RemovedCharacter, RenderReport, SkillList,
     SkillListRenderer, Truncation, UsageInstructions,
