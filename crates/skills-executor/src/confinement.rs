@@ -1,6 +1,6 @@
 //! Confines commands of callers that then need no question.
 
-use skills_policy::{Authorization, Capability, Decision, FreeProgram, Request};
+use skills_policy::{Authorization, Capability, Decision, DecisionReason, FreeProgram, Request};
 
 use crate::execution_mode::ExecutionMode;
 use crate::host_command::HostCommand;
@@ -31,10 +31,17 @@ pub(crate) fn confine(
         return request;
     }
     let authorization = services.permissions().preview(&request);
-    if matches!(authorization, Authorization::Granted(_)) || asks_for_more(&authorization) {
+    if is_allowed_as_it_is(&authorization) || asks_for_more(&authorization) {
         return request;
     }
     request.confine()
+}
+
+/// Returns true if rules or approvals allow the program. One that only reads is allowed without them.
+fn is_allowed_as_it_is(authorization: &Authorization) -> bool {
+    let mut decisions = authorization.decisions().iter();
+    matches!(authorization, Authorization::Granted(_))
+        && !decisions.any(|decision| *decision.reason() == DecisionReason::ReadingProgram)
 }
 
 /// Returns true if an approver would be asked for what only the caller wants in addition.

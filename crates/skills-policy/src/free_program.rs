@@ -1,4 +1,4 @@
-//! Programs of the host that a caller runs without a rule and an approval, confined.
+//! Programs of the host that a caller runs without a rule and an approval.
 
 /// Programs that read the files of a run and print text, sorted. None starts another program.
 const READING: [&str; 24] = [
@@ -51,7 +51,8 @@ const CONFINED: [(&str, &[&str]); 12] = [
     ("which", &[]),
 ];
 
-/// A program of the host that needs no rule and no approval as the command of a caller, if its request is
+/// A program of the host that needs no rule and no approval as the command of a caller: one that reads and
+/// prints, or one that [does more](Self::does_more), if its request is
 /// [confined](crate::Request::confine).
 ///
 /// The restrictions are those of the sandbox, not of its arguments: no list of dangerous options is

@@ -357,7 +357,7 @@ impl Request {
 
     /// Confines the program of a command to what the run may read: it cannot write, connect, get
     /// variables or start a second process, whatever its skill declares, its arguments say or rules
-    /// allow. A [free program](crate::FreeProgram) then needs no rule and no approval.
+    /// allow. Each [free program](crate::FreeProgram) then needs no rule and no approval.
     pub fn confine(mut self) -> Self {
         self.is_confined = true;
         self

@@ -226,16 +226,16 @@ fn keep_more_general<'a>(current: &mut Option<&'a Rule>, rule: &'a Rule) {
     }
 }
 
-/// Returns true for a confined command of the caller that is a free program: it can do nothing that a
-/// script cannot do without it. What a skill declares is not free, since its scripts would get the
+/// Returns true for a command of the caller that is a free program, which is confined if it does more
+/// than read: it can do nothing that a script cannot do without it. What a skill declares is not free, since its scripts would get the
 /// permission to start processes.
 fn is_free_command(request: &Request, requested: &RequestedPermission) -> bool {
     let is_free = matches!(
         &requested.permission,
-        Permission::Program(name) if FreeProgram::of(name).is_some()
+        Permission::Program(name) if FreeProgram::of(name)
+            .is_some_and(|program| request.is_confined || !program.does_more())
     );
     is_free
-        && request.is_confined
         && request.is_ad_hoc_permission(&requested.permission)
         && requested
             .requested_by

@@ -208,20 +208,24 @@ fn commands_of_a_skill_without_a_digest_share_no_answer() {
     assert!(!is_granted(&manager, &of_skill));
 }
 
-/// A free program is free as the confined command of the caller. A skill that declares one would get the
+/// A reading program is free as the command of the caller. A skill that declares one would get the
 /// permission to start processes for its scripts.
 #[test]
 fn only_commands_that_read_are_free() {
     let manager = PermissionManager::default();
-    assert!(is_granted(&manager, &host_command("ls", &["ls"]).confine()));
     let of_skill = || Request::new("/s").content_digest("1");
-    let command = of_skill().ad_hoc("ls").spawn("ls");
-    assert!(is_granted(&manager, &command.clone().confine()));
+    for request in [
+        host_command("ls", &["ls"]),
+        of_skill().ad_hoc("ls").spawn("ls"),
+    ] {
+        assert!(is_granted(&manager, &request));
+        assert!(is_granted(&manager, &request.confine()));
+    }
     let declared = of_skill().allowed_tool("Bash", Some("ls:*"));
     for request in [
         // It would get what rules and the skill add, such as a writable workspace.
-        command,
-        host_command("ls", &["ls"]),
+        host_command("sort", &["sort"]),
+        of_skill().ad_hoc("find").spawn("find"),
         of_skill().spawn("ls"),
         of_skill().required_program("grep"),
         declared.clone(),
@@ -250,8 +254,9 @@ fn only_commands_that_read_are_free() {
     let rule = |effect| Rule::parse(effect, RuleSource::User, "spawn:ls").unwrap();
     for effect in [Effect::Ask, Effect::Deny] {
         let manager = PermissionManager::new(Policy::default().rule(rule(effect)));
-        let command = host_command("ls", &["ls"]).confine();
+        let command = host_command("ls", &["ls"]);
         assert!(!is_granted(&manager, &command));
+        assert!(!is_granted(&manager, &command.confine()));
     }
 }
 
