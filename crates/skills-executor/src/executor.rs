@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use skills_library::{Library, find_entry};
-use skills_policy::{Authorization, PermissionManager, Policy, Question};
+use skills_policy::{Access, Authorization, PermissionManager, Policy, Question, Request};
 use skills_process::SCRATCH_PREFIX;
 use skills_sandbox::{EnforcementReport, Preparation, SandboxError};
 use skills_store::PrivateDir;
@@ -20,6 +20,7 @@ use crate::plan::Planned;
 use crate::planned_run::PlannedRun;
 use crate::precompile;
 use crate::preview::{PlannedContent, Preview};
+use crate::request::with_read_only_paths;
 use crate::run_handle::RunHandle;
 use crate::services::{ExecutorConfig, Services};
 use crate::session_directory::SessionDirectory;
@@ -199,6 +200,29 @@ impl Executor {
         options: ExecutionOptions,
     ) -> Result<ExecutionArtifacts, RuntimeError> {
         drive::run_command(&self.services, directory, command, options).await
+    }
+
+    /// Returns true if rules let host commands on a directory access a path without a question, where a
+    /// caller does on behalf of a command what a program would do. Both paths are canonical.
+    #[must_use]
+    pub fn allows_path(&self, directory: &Path, path: &Path, access: Access) -> bool {
+        let request = Request::for_host_command(directory);
+        self.is_allowed(match access {
+            Access::ReadOnly => request.read(path),
+            Access::ReadWrite => request.write(path),
+        })
+    }
+
+    /// Returns true if rules let host commands on a directory start any program without a question.
+    #[must_use]
+    pub fn allows_any_program(&self, directory: &Path) -> bool {
+        self.is_allowed(Request::for_host_command(directory).spawn_any())
+    }
+
+    fn is_allowed(&self, request: Request) -> bool {
+        let request = with_read_only_paths(&self.services, request);
+        let authorization = self.services.permissions().preview(&request);
+        matches!(authorization, Authorization::Granted(_))
     }
 
     /// Previews a run without asking an approver or running anything.

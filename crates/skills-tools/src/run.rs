@@ -7,6 +7,7 @@ pub(crate) mod file_lines;
 pub(crate) mod hooks;
 pub(crate) mod implicit_uses;
 mod key_arguments;
+pub(crate) mod line;
 pub(crate) mod named_skills;
 pub(crate) mod output;
 mod program_options;
@@ -29,6 +30,7 @@ use skills_runtime::{
 
 use self::implicit_uses::ImplicitUses;
 use self::key_arguments::named_keys;
+use self::line::{EndedPart, MAX_PASSED_BYTES, Part};
 use self::named_skills::{NamedSkills, invisible_line};
 use self::output::{ProgramOutput, reached_timeout_ms, run_error};
 use self::visible_dirs::VisibleDirs;
@@ -37,7 +39,7 @@ use crate::overrides::{OverrideStore, ScriptId, ToolOverride};
 use crate::path_map::PathMap;
 use crate::schema;
 use crate::virtual_files::VirtualFiles;
-use crate::{CallContext, DefaultScriptState, ToolError, ToolErrorCode, ToolOutput};
+use crate::{CallContext, DefaultScriptState, ToolError, ToolErrorCode};
 
 pub(crate) use deadline::Deadline;
 pub use hooks::HookMode;
@@ -49,6 +51,8 @@ pub(crate) use session_dirs::SessionDirectories;
 
 /// Maximum number of captured bytes per output stream.
 const MAX_OUTPUT_BYTES: usize = 256 * 1024;
+/// Maximum number of captured bytes of a part of a line that passes its output on.
+const PASSED_CAPTURE_BYTES: usize = MAX_PASSED_BYTES;
 /// Maximum size of standard input, in bytes.
 pub(crate) const MAX_STDIN_BYTES: usize = 1 << 20;
 /// Maximum timeout in seconds, unless the operator's is longer. A ceiling of the policy may be
@@ -215,7 +219,8 @@ impl ProgramRunner {
         described.into_iter().fold(tool_error, ToolError::with_hint)
     }
 
-    /// Returns the options of a command that sees these directories.
+    /// Returns the options of a command that sees these directories. A part of a line that needs no
+    /// permission gets no hosts.
     ///
     /// # Errors
     /// Fails if a host is invalid.
@@ -223,13 +228,19 @@ impl ProgramRunner {
         &self,
         context: &CallContext,
         visible_dirs: &VisibleDirs,
-        stdin: Option<String>,
+        part: &mut Part,
         hosts: &[String],
     ) -> Result<ExecutionOptions, ToolError> {
         let mut options = self.base_options(context);
         visible_dirs.add_to(&mut options);
-        options.stdin = stdin.map(String::into_bytes);
-        options.hosts = parse_hosts(hosts)?;
+        options.stdin = part.stdin.take();
+        if part.passes_output {
+            options.captured_bytes = Some(PASSED_CAPTURE_BYTES);
+        }
+        let hosts = parse_hosts(hosts)?;
+        if !part.is_free {
+            options.hosts = hosts;
+        }
         Ok(options)
     }
 
@@ -267,17 +278,21 @@ impl ProgramRunner {
 }
 
 impl CompletedRun {
-    /// Builds the result of a tool for commands. Changed files are reported relative to the
-    /// directory that the program worked on.
-    pub(crate) fn into_tool_output(
+    /// Returns the result of a command, alone or as part of a line. Changed files are reported
+    /// relative to the directory that the program worked on.
+    pub(crate) fn into_part(
         mut self,
         named: &NamedSkills,
         path_map: &PathMap,
         directory: &str,
-    ) -> ToolOutput {
+    ) -> EndedPart {
         self.explain_invisible(named, path_map);
-        let output = self.output.with_file_prefix(directory);
-        output.into_tool_output(&self.timeout_seconds)
+        EndedPart {
+            output: self.output.with_file_prefix(directory),
+            stdout: self.artifacts.stdout,
+            stderr: self.artifacts.stderr,
+            timeout_seconds: self.timeout_seconds,
+        }
     }
 
     /// Adds which skills the command names and did not see, and why.

@@ -8,6 +8,7 @@ use std::sync::{Arc, Mutex};
 use skills_runtime::SkillRuntime;
 
 use crate::files::list::ListLimits;
+use crate::files::sensitive::protected_component;
 use crate::folded_paths::FoldedPaths;
 use crate::mount::{DEFAULT_QUOTA_BYTES, MountTable, WriteQuota};
 use crate::{Mount, MountError, ToolError, ToolErrorCode, ToolGroup};
@@ -81,10 +82,21 @@ impl VirtualFiles {
         })
     }
 
-    /// Rejects hidden and protected paths. Skill and draft rules are checked elsewhere: drafts may
+    /// Rejects hidden and protected paths, and names that other programs execute or trust. Skill and draft rules are checked elsewhere: drafts may
     /// be inside a protected path. A write target is not reached through symlinks, so its path
     /// needs no canonicalization.
     pub(crate) fn check_writable(&self, resolved: &ResolvedPath) -> Result<(), ToolError> {
+        // Checked in every mount: a file that a hook, shell or CI executes would run outside of the
+        // sandbox.
+        if let Some(name) = protected_component(&resolved.parts) {
+            let display_path = &resolved.display;
+            let message = format!(
+                "cannot write '{display_path}': `{name}` is protected, since it is executed automatically or contains secrets"
+            );
+            return Err(ToolErrorCode::PermissionDenied
+                .error_at(display_path, message)
+                .with_hint("ask the user to change it"));
+        }
         self.check_visible(resolved, &resolved.host_path)?;
         if resolved.skill.is_none() && self.protected_dirs().overlaps(&resolved.host_path) {
             return Err(ToolErrorCode::PermissionDenied

@@ -7,6 +7,7 @@ use skills_runtime::{Entry, RunTarget};
 
 use super::ProgramRunner;
 use super::command_line::CommandLine;
+use super::line::literal_commands;
 use super::runnable_skill::RunnableSkill;
 use super::skill_program::{find_skill_program, program_index};
 use super::visible_dirs::VisibleDirs;
@@ -58,11 +59,18 @@ pub(crate) fn with_absolute_program(files: &VirtualFiles, command: CommandLine) 
     CommandLine::Argv(words)
 }
 
-/// Returns the skill whose program a command starts by its path; `None` if the command is invalid
-/// or starts no program of a skill.
+/// Returns the skill whose program a command starts by its path, or the first of a line that does;
+/// `None` if the command is invalid or starts no program of a skill.
 pub(crate) fn skill_of_command(programs: &ProgramRunner, command: &str) -> Option<Entry> {
+    let parts = literal_commands(CommandLine::parse(command).ok()?);
+    parts
+        .into_iter()
+        .find_map(|command| skill_of_part(programs, command))
+}
+
+fn skill_of_part(programs: &ProgramRunner, command: CommandLine) -> Option<Entry> {
     let files = &programs.files;
-    let command = with_absolute_program(files, CommandLine::parse(command).ok()?);
+    let command = with_absolute_program(files, command);
     let mut named = NamedSkills::find(programs, &command, None);
     let visible_dirs = VisibleDirs::new(files, None, named.entries()).ok()?;
     let (skill, _, _) = named.take_program(&command, &visible_dirs.path_map())?;

@@ -1,5 +1,7 @@
 //! Conversion of run results into tool results.
 
+mod merged;
+
 use serde_json::{Map, Value, json};
 use skills_runtime::policy::{Answer, DecisionReason, Denial, PermissionDecision, RuleSource};
 use skills_runtime::{

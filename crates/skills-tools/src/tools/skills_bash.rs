@@ -9,6 +9,7 @@ use skills_runtime::{HostCommand, RunTarget, Workspace};
 
 use crate::run::command_line::CommandLine;
 use crate::run::implicit_uses::ImplicitUses;
+use crate::run::line::{EndedPart, Part, PartFuture, PartRunner, find_line, run_line};
 use crate::run::named_skills::{NamedSkills, skill_of_command, with_absolute_program};
 use crate::run::visible_dirs::VisibleDirs;
 use crate::run::{Deadline, ProgramRunner, RunnableSkill, command_properties, result_schema};
@@ -75,77 +76,118 @@ async fn call(
     context: &CallContext,
 ) -> Result<ToolOutput, ToolError> {
     let arguments: BashArguments = parse_arguments(arguments)?;
-    let files = &programs.files;
-    let deadline = Deadline::chosen(
-        arguments.timeout.unwrap_or(DEFAULT_TIMEOUT),
-        &programs.options,
-    );
-    let command_line = CommandLine::parse(&arguments.command)?;
-    let command_line = with_absolute_program(files, command_line);
-    let (start_dir, canonical) = open_start_directory(files, &arguments.cwd)?;
-    let base = start_dir.base_path();
-    // A working directory inside a skill gives the command the permissions of that skill, so a
-    // draft is rejected here.
-    let skill = start_dir
-        .skill
-        .map(|skill| programs.find_runnable(skill.entry.name().as_str()))
-        .transpose()?;
-    let own = skill.as_ref().map(|skill| &skill.entry);
-    let mut named = NamedSkills::find(programs, &command_line, own);
-    let visible_dirs = VisibleDirs::new(files, own, named.entries())?;
-    let path_map = visible_dirs.path_map();
-    let mut options =
-        programs.command_options(context, &visible_dirs, arguments.stdin, &arguments.network)?;
-    // From the canonical names, so that a symlink that changes later does not move the working
-    // directory.
-    let start = base.join(canonical.iter().collect::<PathBuf>());
-    options.current_dir = Some(start.clone());
-    let program = match skill {
-        Some(_) => None,
-        None => named.take_program(&command_line, &path_map),
+    let call = BashCall {
+        programs,
+        context,
+        network: &arguments.network,
+        deadline: Deadline::chosen(
+            arguments.timeout.unwrap_or(DEFAULT_TIMEOUT),
+            &programs.options,
+        ),
     };
-    let (started, uses) = match program {
-        Some((skill, target, args)) => {
-            programs.check_enabled(&skill, &target)?;
-            options.args = args;
-            (
-                Started::ForSkill(Box::new(skill), target),
-                ImplicitUses::default(),
-            )
+    let command = CommandLine::parse(&arguments.command)?;
+    let (files, cwd, stdin) = (&programs.files, &arguments.cwd, arguments.stdin);
+    let ended = match find_line(files, &command, stdin.is_some()) {
+        Some(line) => {
+            let stdin = stdin.map(String::into_bytes);
+            run_line(&call, files, &line, cwd, stdin).await
         }
-        None => {
-            let (command, args) = host_command(command_line)?;
-            let uses =
-                programs.inspect_command(&command, &args, &start, &visible_dirs, &mut options);
-            options.args = args;
-            let started = match skill {
-                Some(skill) => Started::ForSkill(Box::new(skill), RunTarget::Command(command)),
-                None => Started::Command(command),
-            };
-            (started, uses)
-        }
+        None => call.run(Part::whole(command, cwd, stdin)).await,
     };
-    let (completed, output_dir) = match started {
-        Started::Command(command) => {
-            let completed = programs.execute_command(&base, command, options, &deadline, &path_map);
-            let output_dir = visible_dirs.display_name(&base).unwrap_or("/workspace");
-            (completed.await?, output_dir)
-        }
-        Started::ForSkill(skill, target) => {
-            options.target = target;
-            // A skill is read-only, so the program works on the workspace.
-            let workspace = files.mounts.workspace().map(|mount| mount.path.clone());
-            let work_dir = workspace.as_deref().unwrap_or(&base);
-            let output_dir = visible_dirs.display_name(work_dir).unwrap_or("/workspace");
-            options.workspace = workspace
-                .clone()
-                .map_or(Workspace::None, Workspace::Directory);
-            let completed = programs.execute_skill(&skill, options, &deadline, &path_map);
-            (completed.await?, output_dir)
-        }
-    };
-    uses.record(&files.runtime, context);
-    Ok(completed.into_tool_output(&named, &path_map, output_dir))
+    Ok(ended?.into_tool_output())
+}
+
+/// A call, which is one command or a line of them.
+struct BashCall<'a> {
+    programs: &'a ProgramRunner,
+    context: &'a CallContext,
+    network: &'a [String],
+    deadline: Deadline,
+}
+
+impl PartRunner for BashCall<'_> {
+    fn run_part(&self, part: Part) -> PartFuture<'_> {
+        Box::pin(self.run(part))
+    }
+}
+
+impl BashCall<'_> {
+    /// Runs a command.
+    async fn run(&self, mut part: Part) -> Result<EndedPart, ToolError> {
+        let (programs, files) = (self.programs, &self.programs.files);
+        let literal = with_absolute_program(files, part.literal_command());
+        let command_line = with_absolute_program(files, part.command.clone());
+        let (start_dir, canonical) = open_start_directory(files, &part.current_dir)?;
+        let base = start_dir.base_path();
+        // A working directory inside a skill gives the command the permissions of that skill, so a
+        // draft is rejected here.
+        let skill = start_dir
+            .skill
+            .map(|skill| programs.find_runnable(skill.entry.name().as_str()))
+            .transpose()?;
+        let own = skill.as_ref().map(|skill| &skill.entry);
+        let mut named = NamedSkills::find(programs, &command_line, own);
+        let visible_dirs = VisibleDirs::new(files, own, named.entries())?;
+        let path_map = visible_dirs.path_map();
+        let mut options =
+            programs.command_options(self.context, &visible_dirs, &mut part, self.network)?;
+        // From the canonical names, so that a symlink that changes later does not move the working
+        // directory.
+        let start = base.join(canonical.iter().collect::<PathBuf>());
+        options.current_dir = Some(start.clone());
+        let is_of_skill = skill.is_none()
+            && NamedSkills::find(programs, &literal, None)
+                .take_program(&literal, &path_map)
+                .is_some();
+        let program = match is_of_skill {
+            true => named.take_program(&command_line, &path_map),
+            false => None,
+        };
+        let (started, uses) = match program {
+            Some((skill, target, args)) => {
+                programs.check_enabled(&skill, &target)?;
+                options.args = args;
+                (
+                    Started::ForSkill(Box::new(skill), target),
+                    ImplicitUses::default(),
+                )
+            }
+            None => {
+                let (command, args) = host_command(command_line)?;
+                let uses =
+                    programs.inspect_command(&command, &args, &start, &visible_dirs, &mut options);
+                options.args = args;
+                let started = match skill {
+                    Some(skill) => Started::ForSkill(Box::new(skill), RunTarget::Command(command)),
+                    None => Started::Command(command),
+                };
+                (started, uses)
+            }
+        };
+        let deadline = &self.deadline;
+        let (completed, output_dir) = match started {
+            Started::Command(command) => {
+                let completed =
+                    programs.execute_command(&base, command, options, deadline, &path_map);
+                let output_dir = visible_dirs.display_name(&base).unwrap_or("/workspace");
+                (completed.await?, output_dir)
+            }
+            Started::ForSkill(skill, target) => {
+                options.target = target;
+                // A skill is read-only, so the program works on the workspace.
+                let workspace = files.mounts.workspace().map(|mount| mount.path.clone());
+                let work_dir = workspace.as_deref().unwrap_or(&base);
+                let output_dir = visible_dirs.display_name(work_dir).unwrap_or("/workspace");
+                options.workspace = workspace
+                    .clone()
+                    .map_or(Workspace::None, Workspace::Directory);
+                let completed = programs.execute_skill(&skill, options, deadline, &path_map);
+                (completed.await?, output_dir)
+            }
+        };
+        uses.record(&files.runtime, self.context);
+        Ok(completed.into_part(&named, &path_map, output_dir))
+    }
 }
 
 /// Returns the directory in which a command starts, with its canonical names.

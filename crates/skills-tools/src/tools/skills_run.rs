@@ -1,6 +1,7 @@
 //! `skills_run`: runs a command of a skill.
 
 use std::collections::BTreeMap;
+use std::path::PathBuf;
 
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -13,6 +14,7 @@ use crate::mount::{Access, OpenMount};
 use crate::nearest_name::nearest_file_name;
 use crate::run::command_line::CommandLine;
 use crate::run::implicit_uses::ImplicitUses;
+use crate::run::line::{EndedPart, Part, PartFuture, PartRunner, find_line, run_line};
 use crate::run::named_skills::NamedSkills;
 use crate::run::skill_program::{find_in_skill, find_skill_program, without_launcher};
 use crate::run::visible_dirs::VisibleDirs;
@@ -22,7 +24,7 @@ use crate::run::{
 use crate::schema;
 use crate::tool::{Call, GuideStep, HookView, Tool, parse_arguments, text_argument};
 use crate::tool_definition::Annotations;
-use crate::virtual_path::escape_for_display;
+use crate::virtual_path::{VirtualPath, escape_for_display};
 use crate::{CallContext, ToolError, ToolErrorCode, ToolGroup, ToolOutput};
 
 const DEFAULT_TIMEOUT: u64 = 120;
@@ -44,7 +46,7 @@ pub(crate) const TOOL: Tool = Tool {
     name: "skills_run",
     groups: &[ToolGroup::Core, ToolGroup::Workspace],
     title: "Run a skill's program",
-    description: "Run a program of a skill, in a sandbox. Scripts start in the workspace, other commands in the directory of the skill, which is read-only. Programs that do more than read need permission of the user.",
+    description: "Run a program of a skill, in a sandbox. It starts in the workspace; the skill is at `/skills/NAME`, read-only. Programs that do more than read need permission of the user.",
     annotations: Annotations::EXECUTES,
     input_schema: || {
         let mut properties = command_properties(DEFAULT_TIMEOUT);
@@ -75,62 +77,124 @@ async fn call(
     context: &CallContext,
 ) -> Result<ToolOutput, ToolError> {
     let arguments: RunArguments = parse_arguments(arguments)?;
-    let deadline = Deadline::chosen(
-        arguments.timeout.unwrap_or(DEFAULT_TIMEOUT),
-        &programs.options,
-    );
-    let skill = programs.find_runnable(&arguments.name)?;
-    let command_line = CommandLine::parse(&arguments.command)?;
-    let named = NamedSkills::find(programs, &command_line, Some(&skill.entry));
-    let visible_dirs = VisibleDirs::new(&programs.files, Some(&skill.entry), named.entries())?;
-    let mut options =
-        programs.command_options(context, &visible_dirs, arguments.stdin, &arguments.network)?;
-    apply_declared_env(programs, &skill, &arguments.env, &mut options)?;
-    let (target, args) = parse_run_command(command_line, &skill)?;
-    programs.check_enabled(&skill, &target)?;
-    let uses = match &target {
-        RunTarget::Command(command) => {
-            let start = skill.entry.directory();
-            programs.inspect_command(command, &args, start, &visible_dirs, &mut options)
-        }
-        _ => ImplicitUses::default(),
+    let call = RunCall {
+        programs,
+        context,
+        skill: programs.find_runnable(&arguments.name)?,
+        env: arguments.env,
+        network: arguments.network,
+        deadline: Deadline::chosen(
+            arguments.timeout.unwrap_or(DEFAULT_TIMEOUT),
+            &programs.options,
+        ),
     };
-    (options.target, options.args) = (target, args);
-    if let Some(workspace) = programs.files.mounts.workspace() {
-        options.workspace = Workspace::Directory(workspace.path.clone());
-        start_in_workspace(programs, &skill, workspace, &mut options);
-    }
-    let path_map = visible_dirs.path_map();
-    let completed = programs
-        .execute_skill(&skill, options, &deadline, &path_map)
-        .await?;
-    uses.record(&programs.files.runtime, context);
-    Ok(completed.into_tool_output(&named, &path_map, "/workspace"))
+    let command = CommandLine::parse(&arguments.command)?;
+    let (files, stdin) = (&programs.files, arguments.stdin);
+    let line = find_line(files, &command, stdin.is_some()).filter(|_| call.start().is_some());
+    let ended = match line {
+        Some(line) => {
+            let stdin = stdin.map(String::into_bytes);
+            run_line(&call, files, &line, "", stdin).await
+        }
+        None => call.run(Part::whole(command, "", stdin)).await,
+    };
+    Ok(ended?.into_tool_output())
 }
 
-/// Starts a script of the skill in a writable workspace, like the tool of the script, so that
-/// relative paths of its arguments and its output files are there. A relative path that only the
-/// skill has becomes that of the skill. Other commands start in the directory of the skill.
-fn start_in_workspace(
-    programs: &ProgramRunner,
-    skill: &RunnableSkill,
-    workspace: &OpenMount,
-    options: &mut ExecutionOptions,
-) {
-    let is_script = matches!(options.target, RunTarget::Script(_));
-    let is_selected = programs.options.working_directory == WorkingDirectory::Workspace
-        && workspace.access == Access::ReadWrite;
-    if !is_script || !is_selected {
-        return;
+/// A call, which is one command or a line of them.
+struct RunCall<'a> {
+    programs: &'a ProgramRunner,
+    context: &'a CallContext,
+    skill: RunnableSkill,
+    env: BTreeMap<String, String>,
+    network: Vec<String>,
+    deadline: Deadline,
+}
+
+impl PartRunner for RunCall<'_> {
+    fn run_part(&self, part: Part) -> PartFuture<'_> {
+        Box::pin(self.run(part))
     }
-    options.current_dir = Some(workspace.path.clone());
-    let name = skill.entry.name();
-    for arg in &mut options.args {
-        if workspace.directory.symlink_metadata(&arg).is_err()
-            && let Some(path) = find_in_skill(&skill.files, name.as_str(), arg)
-        {
-            *arg = format!("/skills/{name}/{path}");
+}
+
+impl RunCall<'_> {
+    /// Runs a program of the skill, or a command for it.
+    async fn run(&self, mut part: Part) -> Result<EndedPart, ToolError> {
+        let (programs, skill) = (self.programs, &self.skill);
+        let named = NamedSkills::find(programs, &part.command, Some(&skill.entry));
+        let visible_dirs = VisibleDirs::new(&programs.files, Some(&skill.entry), named.entries())?;
+        let mut options =
+            programs.command_options(self.context, &visible_dirs, &mut part, &self.network)?;
+        if !part.is_free {
+            apply_declared_env(programs, skill, &self.env, &mut options)?;
         }
+        let (target, args) = parse_run_command(part.command, skill)?;
+        programs.check_enabled(skill, &target)?;
+        (options.target, options.args) = (target, args);
+        self.set_start(&part.current_dir, &mut options)?;
+        let uses = match options.target.clone() {
+            RunTarget::Command(command) => {
+                let start = options.current_dir.clone();
+                let start = start.unwrap_or_else(|| skill.entry.directory().to_owned());
+                let args = options.args.clone();
+                programs.inspect_command(&command, &args, &start, &visible_dirs, &mut options)
+            }
+            _ => ImplicitUses::default(),
+        };
+        if let Some(workspace) = programs.files.mounts.workspace() {
+            options.workspace = Workspace::Directory(workspace.path.clone());
+        }
+        let path_map = visible_dirs.path_map();
+        let completed = programs
+            .execute_skill(skill, options, &self.deadline, &path_map)
+            .await?;
+        uses.record(&programs.files.runtime, self.context);
+        Ok(completed.into_part(&named, &path_map, "/workspace"))
+    }
+
+    /// Returns the workspace if commands start there. Scripts start only in a writable one.
+    fn start(&self) -> Option<&OpenMount> {
+        let is_selected = self.programs.options.working_directory == WorkingDirectory::Workspace;
+        let workspace = self.programs.files.mounts.workspace();
+        workspace.filter(|_| is_selected)
+    }
+
+    /// Sets the working directory: the one that a line changed to, else the workspace, like the tool of
+    /// a script, so that relative paths of arguments and output files are there. A relative path that
+    /// only the skill has becomes that of the skill.
+    fn set_start(
+        &self,
+        current_dir: &str,
+        options: &mut ExecutionOptions,
+    ) -> Result<(), ToolError> {
+        let files = &self.programs.files;
+        if !current_dir.is_empty() {
+            let resolved = files.resolve(&VirtualPath::parse(current_dir)?)?;
+            let (_, canonical) = files.open_directory(&resolved)?;
+            let start = resolved
+                .base_path()
+                .join(canonical.iter().collect::<PathBuf>());
+            options.current_dir = Some(start);
+            return Ok(());
+        }
+        let is_script = matches!(options.target, RunTarget::Script(_));
+        let is_command = matches!(options.target, RunTarget::Command(_));
+        let is_start = |workspace: &&OpenMount| {
+            is_command || is_script && workspace.access == Access::ReadWrite
+        };
+        let Some(workspace) = self.start().filter(is_start) else {
+            return Ok(());
+        };
+        options.current_dir = Some(workspace.path.clone());
+        let name = self.skill.entry.name();
+        for arg in &mut options.args {
+            if workspace.directory.symlink_metadata(&arg).is_err()
+                && let Some(path) = find_in_skill(&self.skill.files, name.as_str(), arg)
+            {
+                *arg = format!("/skills/{name}/{path}");
+            }
+        }
+        Ok(())
     }
 }
 

@@ -9,7 +9,6 @@ use serde_json::{Value, json};
 use skills_runtime::manifest::Document;
 
 use super::skills_create;
-use crate::files::sensitive;
 use crate::files::write::{self, WriteMode, WriteRequest, WriteResult};
 use crate::mount::Access;
 use crate::schema;
@@ -197,18 +196,6 @@ fn check_target(
             ToolErrorCode::IsADirectory,
             format!("'{display_path}' is a directory"),
             "pass the path of a file in it",
-        );
-    }
-    // Checked in every mount: a file that a hook, shell or CI executes would run outside of the
-    // sandbox.
-    if let Some(name) = sensitive::protected_component(&resolved.parts) {
-        let hint = "ask your user to change it";
-        return reject(
-            ToolErrorCode::PermissionDenied,
-            format!(
-                "cannot write '{display_path}': `{name}` is protected, since it is executed automatically or contains secrets"
-            ),
-            hint,
         );
     }
     // Otherwise a `skill.md` next to `SKILL.md` would be another skill for readers that ignore

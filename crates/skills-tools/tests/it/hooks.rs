@@ -68,6 +68,10 @@ async fn hooks_of_the_skill_that_a_call_names_run_around_it() {
             json!({"command": "sh /skills/guard/scripts/say.sh secret"}),
         ),
         (
+            "skills_bash",
+            json!({"command": "echo a; sh /skills/guard/scripts/say.sh secret | cat"}),
+        ),
+        (
             "run_skill_script",
             json!({"skill_name": "guard", "script_name": "say", "args": {"a": "secret"}}),
         ),

@@ -3,6 +3,7 @@
 mod cwd;
 mod forged;
 mod keys;
+mod lines;
 mod named;
 mod refused;
 mod stop;

@@ -86,7 +86,7 @@ async fn a_skill_of_a_source_is_used_like_one_of_a_directory() {
         for command in [
             "scripts/zebra.py",
             "cat assets/zebra.txt",
-            "cd scripts && ls .",
+            "cd /skills/kit/scripts && ls .",
         ] {
             let output = run(&tools, command).await;
             assert!(output.text().contains("zebra"), "{}", output.text());

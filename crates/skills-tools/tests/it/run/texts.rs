@@ -159,7 +159,7 @@ async fn a_denial_reports_whether_an_approval_could_allow_the_run() {
     Error: not run: permission denied: spawn `tee` (requested by the caller): no rule allows it and the user could not be asked
     Hint: ask your user to allow it, then retry
     ");
-    assert_snapshot!(text(bash(&tools, "tee | wc", "").await), @"
+    assert_snapshot!(text(bash(&tools, "tee | wc $HOME", "").await), @"
     approval_required true
     Error: not run: permission denied: spawn any program (requested by the caller): no rule allows it and the user could not be asked
     Hint: ask your user to allow it, then retry

@@ -205,10 +205,10 @@ async fn a_script_has_several_names_and_needs_no_permission() {
 async fn a_shell_command_needs_permission_for_any_program() {
     let host = kit(&[("show.py", SHOW)]);
     let texts = [
-        "echo a; echo b",
+        "tee a; tee b",
         "echo $HOME",
-        "echo a | cat",
-        "echo a > x",
+        "tee a | tee b",
+        "echo a >| x",
         "A=1 env",
         "scripts/show.py $(id)",
         "scripts/show.py\nid",

@@ -1,0 +1,167 @@
+//! Command lines whose parts run without a shell.
+//!
+//! A line is what its parts are as calls of their own: each program is a run with its own question and
+//! grants, and gets the output of the one before as standard input. The files of redirections and the
+//! names of patterns are those of the file tools. So a line can do nothing that single calls cannot do.
+
+mod driver;
+mod expansion;
+mod redirected_files;
+
+use std::pin::Pin;
+
+use skills_runtime::CapturedOutput;
+use skills_runtime::policy::{Access, FreeProgram};
+use skills_runtime::prompt::{LineCommand, LineStep, LineWord, ShellLine, WordPart};
+
+use super::command_line::CommandLine;
+use super::output::ProgramOutput;
+use crate::virtual_files::VirtualFiles;
+use crate::{ToolError, ToolOutput};
+
+pub(crate) use driver::run_line;
+
+/// Maximum size of what a part passes on: to the next part, a file, or a word.
+pub(crate) const MAX_PASSED_BYTES: usize = 4 << 20;
+
+/// A program of a line, ready to start.
+pub(crate) struct Part {
+    /// The program and its arguments, after expansion; or what a shell runs, for a call without parts.
+    pub(crate) command: CommandLine,
+    /// How many of the words, from the first, had no expansion.
+    pub(crate) literal_words: usize,
+    /// The virtual path of its working directory.
+    pub(crate) current_dir: String,
+    pub(crate) stdin: Option<Vec<u8>>,
+    /// Whether its output is passed on, as a whole.
+    pub(crate) passes_output: bool,
+    /// Whether it is a part that needs no permission, and so gets no hosts of the call.
+    pub(crate) is_free: bool,
+}
+
+impl Part {
+    /// Returns a call as its only part.
+    pub(crate) fn whole(command: CommandLine, current_dir: &str, stdin: Option<String>) -> Self {
+        Self {
+            command,
+            literal_words: usize::MAX,
+            current_dir: current_dir.to_owned(),
+            stdin: stdin.map(String::into_bytes),
+            passes_output: false,
+            is_free: false,
+        }
+    }
+
+    /// Returns the command up to the first word with an expansion, which decides whether it is a
+    /// program of a skill: hooks see what the model wrote.
+    pub(crate) fn literal_command(&self) -> CommandLine {
+        match &self.command {
+            CommandLine::Argv(words) => {
+                let count = self.literal_words.min(words.len());
+                CommandLine::Argv(words[..count].to_vec())
+            }
+            shell => shell.clone(),
+        }
+    }
+}
+
+/// A part that has ended.
+pub(crate) struct EndedPart {
+    pub(crate) output: ProgramOutput,
+    /// What it printed, byte by byte.
+    pub(crate) stdout: CapturedOutput,
+    pub(crate) stderr: CapturedOutput,
+    /// The timeout in seconds, as messages show it.
+    pub(crate) timeout_seconds: String,
+}
+
+pub(crate) type PartFuture<'a> =
+    Pin<Box<dyn Future<Output = Result<EndedPart, ToolError>> + Send + 'a>>;
+
+/// Runs the parts of a line, each as a call with this command would.
+pub(crate) trait PartRunner: Sync {
+    fn run_part(&self, part: Part) -> PartFuture<'_>;
+}
+
+impl EndedPart {
+    pub(crate) fn into_tool_output(self) -> ToolOutput {
+        self.output.into_tool_output(&self.timeout_seconds)
+    }
+}
+
+/// Returns the tree of a line that runs without a shell: at most one of its parts can need a question,
+/// and that one is known before anything runs. `None` if a shell runs it, which is one question.
+pub(crate) fn find_line(
+    files: &VirtualFiles,
+    command: &CommandLine,
+    has_stdin: bool,
+) -> Option<ShellLine> {
+    let CommandLine::Shell(text) = command else {
+        return None;
+    };
+    let workspace = &files.mounts.workspace()?.path;
+    let executor = files.runtime.executor();
+    let line = ShellLine::parse(text)?;
+    // The user gave all that a shell needs, and it knows more.
+    if executor.allows_any_program(workspace) {
+        return None;
+    }
+    let is_single = matches!(line.steps.as_slice(), [(_, LineStep::Pipeline(_))]);
+    let ends_in_command = !matches!(line.steps.last(), Some((_, LineStep::ChangeDirectory(_))));
+    let reads_names = executor.allows_path(workspace, workspace, Access::ReadOnly);
+    (ends_in_command && reads_names && (is_single || !has_stdin) && has_one_question(&line))
+        .then_some(line)
+}
+
+/// Returns true if at most one command is not free, and its words do not depend on output or variables.
+fn has_one_question(line: &ShellLine) -> bool {
+    let commands = line.commands();
+    let mut others = commands.iter().filter(|command| !is_free(command));
+    let Some(other) = others.next() else {
+        return true;
+    };
+    let is_plain = |word: &LineWord| {
+        let mut parts = word.parts.iter();
+        parts.all(|part| matches!(part, WordPart::Text(_) | WordPart::Pattern(_)))
+    };
+    others.next().is_none() && other.words.iter().all(is_plain) && !is_repeated(line, other)
+}
+
+/// Returns true if a command is in a `for`, or in a word.
+fn is_repeated(line: &ShellLine, command: &LineCommand) -> bool {
+    let steps = line.steps.iter();
+    let mut at_top = steps.filter_map(|(_, step)| match step {
+        LineStep::Pipeline(commands) => Some(commands),
+        _ => None,
+    });
+    !at_top.any(|commands| commands.iter().any(|one| std::ptr::eq(one, command)))
+}
+
+/// Returns true if a command needs no permission.
+fn is_free(command: &LineCommand) -> bool {
+    let words: Vec<String> = literal_words(command);
+    let program = words.first().and_then(|name| FreeProgram::of(name));
+    program.is_some_and(|program| !program.wants_more(&words[1..]))
+}
+
+/// Returns the commands of a line up to their first words with an expansion, or a command as it is.
+pub(crate) fn literal_commands(command: CommandLine) -> Vec<CommandLine> {
+    let line = match &command {
+        CommandLine::Shell(text) => ShellLine::parse(text),
+        CommandLine::Argv(_) => None,
+    };
+    match line {
+        Some(line) => {
+            let commands = line.commands().into_iter();
+            commands
+                .map(|one| CommandLine::Argv(literal_words(one)))
+                .collect()
+        }
+        None => vec![command],
+    }
+}
+
+/// Returns the words of a command before the first with an expansion.
+fn literal_words(command: &LineCommand) -> Vec<String> {
+    command.words.iter().map_while(LineWord::literal).collect()
+}

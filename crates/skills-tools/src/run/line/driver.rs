@@ -1,0 +1,369 @@
+//! Runs the steps of a line in order.
+
+use std::pin::Pin;
+
+use skills_runtime::CapturedOutput;
+use skills_runtime::prompt::{
+    LineCommand, LineOutput, LineStep, LineWord, RunIf, ShellLine, WordPart,
+};
+
+use super::expansion::{Field, expand_pattern, split_fields};
+use super::redirected_files::{OutputFile, join_path, read_input};
+use super::{EndedPart, MAX_PASSED_BYTES, Part, PartRunner, is_free};
+use crate::run::command_line::CommandLine;
+use crate::run::output::{ExitKind, ProgramOutput};
+use crate::virtual_files::VirtualFiles;
+use crate::virtual_path::VirtualPath;
+use crate::{ToolError, ToolErrorCode};
+
+/// Maximum number of programs that one line starts.
+const MAX_STARTS: usize = 64;
+
+type StepFuture<'a> = Pin<Box<dyn Future<Output = Result<(), ToolError>> + Send + 'a>>;
+
+/// Runs a line that starts in the directory with a virtual path.
+///
+/// # Errors
+/// As a call with the command that failed. What ran before is not undone.
+pub(crate) async fn run_line(
+    runner: &dyn PartRunner,
+    files: &VirtualFiles,
+    line: &ShellLine,
+    current_dir: &str,
+    stdin: Option<Vec<u8>>,
+) -> Result<EndedPart, ToolError> {
+    let mut driver = Driver {
+        runner,
+        files,
+        variables: Vec::new(),
+        current_dir: current_dir.to_owned(),
+        stdin,
+        code: 0,
+        starts: 0,
+        ended_parts: 0,
+        printed: Printed::default(),
+        created: Vec::new(),
+        ended: None,
+        is_stopped: false,
+        is_in_word: false,
+    };
+    let result = driver.run_steps(line).await;
+    let ended = driver.ended_parts;
+    result.map_err(|mut error| {
+        if ended > 0 {
+            error.message = format!("{} (commands of the line that ran: {ended})", error.message);
+            error.is_after_start = true;
+        }
+        error
+    })?;
+    driver.finish()
+}
+
+struct Driver<'a> {
+    runner: &'a dyn PartRunner,
+    files: &'a VirtualFiles,
+    /// The variables of the `for` around, the innermost last.
+    variables: Vec<(String, String)>,
+    current_dir: String,
+    /// Standard input of the first command.
+    stdin: Option<Vec<u8>>,
+    /// The exit code of the last step.
+    code: i32,
+    starts: usize,
+    ended_parts: usize,
+    printed: Printed,
+    /// The files that redirections wrote.
+    created: Vec<OutputFile>,
+    /// The runs so far, merged.
+    ended: Option<EndedPart>,
+    /// Whether a program ended otherwise than by its exit, which ends the line.
+    is_stopped: bool,
+    /// Whether the output becomes part of a word.
+    is_in_word: bool,
+}
+
+/// What commands printed, byte by byte and as a model sees it.
+#[derive(Default)]
+struct Printed {
+    stdout: Stream,
+    stderr: Stream,
+}
+
+#[derive(Default, Clone)]
+struct Stream {
+    bytes: Vec<u8>,
+    text: String,
+}
+
+impl Stream {
+    fn new(captured: &CapturedOutput, text: &str) -> Self {
+        Self {
+            bytes: captured.head().to_vec(),
+            text: text.to_owned(),
+        }
+    }
+
+    fn append(&mut self, other: &Self) -> Result<(), ToolError> {
+        self.bytes.extend_from_slice(&other.bytes);
+        self.text.push_str(&other.text);
+        if self.bytes.len().max(self.text.len()) > MAX_PASSED_BYTES {
+            return Err(too_much_output());
+        }
+        Ok(())
+    }
+}
+
+impl Driver<'_> {
+    fn run_steps<'b>(&'b mut self, line: &'b ShellLine) -> StepFuture<'b> {
+        Box::pin(async move {
+            for (run_if, step) in &line.steps {
+                let starts = match run_if {
+                    RunIf::Always => true,
+                    RunIf::Success => self.code == 0,
+                    RunIf::Failure => self.code != 0,
+                };
+                if starts {
+                    self.run_step(step).await?;
+                }
+                if self.is_stopped {
+                    break;
+                }
+            }
+            Ok(())
+        })
+    }
+
+    async fn run_step(&mut self, step: &LineStep) -> Result<(), ToolError> {
+        match step {
+            LineStep::ChangeDirectory(word) => self.change_directory(word).await,
+            LineStep::Pipeline(commands) => self.run_pipeline(commands).await,
+            LineStep::For { name, values, body } => {
+                let mut all = Vec::new();
+                for word in values {
+                    all.extend(self.expand(word).await?);
+                }
+                self.code = 0;
+                for value in all {
+                    self.variables.push((name.clone(), value));
+                    let result = self.run_steps(body).await;
+                    self.variables.pop();
+                    result?;
+                    if self.is_stopped {
+                        break;
+                    }
+                }
+                Ok(())
+            }
+        }
+    }
+
+    async fn change_directory(&mut self, word: &LineWord) -> Result<(), ToolError> {
+        let words = self.expand(word).await?;
+        let [directory] = words.as_slice() else {
+            return Err(ToolErrorCode::InvalidArguments
+                .error("cannot change the directory: expected one path"));
+        };
+        let path = join_path(&self.current_dir, directory);
+        let resolved = self.files.resolve(&VirtualPath::parse(&path)?)?;
+        // A link or a file is found here; the sandbox checks the directory of each run again.
+        self.files.open_directory(&resolved)?;
+        self.current_dir = path;
+        self.code = 0;
+        Ok(())
+    }
+
+    async fn run_pipeline(&mut self, commands: &[LineCommand]) -> Result<(), ToolError> {
+        let mut stdin = self.stdin.take();
+        for (index, command) in commands.iter().enumerate() {
+            let is_last = index + 1 == commands.len();
+            let piped = self.run_command(command, stdin, is_last).await?;
+            if self.is_stopped {
+                return Ok(());
+            }
+            stdin = Some(piped.bytes.clone());
+            if is_last {
+                self.printed.stdout.append(&piped)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Runs a command, and returns what goes to the next one.
+    async fn run_command(
+        &mut self,
+        command: &LineCommand,
+        stdin: Option<Vec<u8>>,
+        is_last: bool,
+    ) -> Result<Stream, ToolError> {
+        let stdin = match &command.input {
+            Some(path) => Some(read_input(self.files, &self.current_dir, path)?),
+            None => stdin,
+        };
+        // Before the command runs, so that it does not run for a file that cannot be written.
+        let mut files = Vec::new();
+        for output in [&command.stdout, &command.stderr] {
+            files.push(match output {
+                LineOutput::File { path, append } => Some(OutputFile::find(
+                    self.files,
+                    &self.current_dir,
+                    path,
+                    *append,
+                )?),
+                _ => None,
+            });
+        }
+        let mut words = Vec::new();
+        for word in &command.words {
+            words.extend(self.expand(word).await?);
+        }
+        self.starts += 1;
+        if self.starts > MAX_STARTS {
+            return Err(ToolErrorCode::TooLarge
+                .error(format!("the line starts more than {MAX_STARTS} programs"))
+                .with_hint("write a script, and run it with one command"));
+        }
+        let part = Part {
+            literal_words: super::literal_words(command).len(),
+            is_free: is_free(command),
+            command: CommandLine::Argv(words),
+            current_dir: self.current_dir.clone(),
+            stdin,
+            passes_output: !is_last || self.is_in_word || files.iter().any(Option::is_some),
+        };
+        let passes_output = part.passes_output;
+        let ended = self.runner.run_part(part).await?;
+        let stdout = Stream::new(&ended.stdout, &ended.output.stdout);
+        let stderr = Stream::new(&ended.stderr, &ended.output.stderr);
+        let is_cut = ended.stdout.is_truncated() || ended.stderr.is_truncated();
+        self.add(ended);
+        if self.is_stopped {
+            self.printed.stdout.append(&stdout)?;
+            self.printed.stderr.append(&stderr)?;
+            return Ok(Stream::default());
+        }
+        // Nothing is passed on in part.
+        if passes_output && is_cut {
+            return Err(too_much_output());
+        }
+        self.route(command, stdout, stderr, files)
+    }
+
+    /// Passes the streams of a command on to where they go, and returns what goes to the next one.
+    fn route(
+        &mut self,
+        command: &LineCommand,
+        stdout: Stream,
+        stderr: Stream,
+        files: Vec<Option<OutputFile>>,
+    ) -> Result<Stream, ToolError> {
+        let mut next = Stream::default();
+        // At most one of the two is `Other`.
+        let (mut out, mut err) = (stdout, stderr);
+        if command.stderr == LineOutput::Other {
+            out.append(&err)?;
+            err = Stream::default();
+        } else if command.stdout == LineOutput::Other {
+            err.append(&out)?;
+            out = Stream::default();
+        }
+        let mut files = files.into_iter();
+        match (&command.stdout, files.next().flatten()) {
+            (_, Some(file)) => self.write(file, &out.bytes)?,
+            (LineOutput::Null | LineOutput::Other, _) => {}
+            _ => next = out,
+        }
+        match (&command.stderr, files.next().flatten()) {
+            (_, Some(file)) => self.write(file, &err.bytes)?,
+            (LineOutput::Null | LineOutput::Other, _) => {}
+            _ => self.printed.stderr.append(&err)?,
+        }
+        Ok(next)
+    }
+
+    fn write(&mut self, mut file: OutputFile, bytes: &[u8]) -> Result<(), ToolError> {
+        file.write(self.files, bytes)?;
+        self.created.push(file);
+        Ok(())
+    }
+
+    /// Adds a part to the result of the line, whose last part determines how it ended.
+    fn add(&mut self, ended: EndedPart) {
+        self.ended_parts += 1;
+        match ended.output.exit {
+            ExitKind::Exited(code) => self.code = code,
+            _ => self.is_stopped = true,
+        }
+        let output = match self.ended.take() {
+            Some(earlier) => ended.output.after(earlier.output),
+            None => ended.output,
+        };
+        self.ended = Some(EndedPart { output, ..ended });
+    }
+
+    /// Expands a word to words.
+    async fn expand(&mut self, word: &LineWord) -> Result<Vec<String>, ToolError> {
+        let mut fields = vec![Field::default()];
+        for part in &word.parts {
+            match part {
+                WordPart::Text(text) => Field::last(&mut fields).push_text(text),
+                WordPart::Pattern(c) => Field::last(&mut fields).push_pattern(*c),
+                WordPart::Variable { name, is_quoted } => {
+                    let value = self.variables.iter().rev().find(|(known, _)| known == name);
+                    let value = value.map(|(_, value)| value.clone()).unwrap_or_default();
+                    split_fields(&mut fields, &value, *is_quoted);
+                }
+                WordPart::Output { line, is_quoted } => {
+                    let text = self.output_of(line).await?;
+                    split_fields(&mut fields, &text, *is_quoted);
+                }
+            }
+        }
+        let mut words = Vec::new();
+        for field in fields.into_iter().filter(Field::is_word) {
+            words.extend(expand_pattern(self.files, &self.current_dir, &field)?);
+        }
+        Ok(words)
+    }
+
+    /// Returns what a line in a word prints, without the line ends after it.
+    async fn output_of(&mut self, line: &ShellLine) -> Result<String, ToolError> {
+        let stdout = std::mem::take(&mut self.printed.stdout);
+        let current_dir = self.current_dir.clone();
+        let was_in_word = std::mem::replace(&mut self.is_in_word, true);
+        let result = self.run_steps(line).await;
+        self.is_in_word = was_in_word;
+        self.current_dir = current_dir;
+        let inner = std::mem::replace(&mut self.printed.stdout, stdout);
+        result?;
+        if inner.text.contains('\0') {
+            return Err(ToolErrorCode::InvalidArguments
+                .error("the output of a command in a word contains a NUL character"));
+        }
+        Ok(inner.text.trim_end_matches('\n').to_owned())
+    }
+
+    fn finish(self) -> Result<EndedPart, ToolError> {
+        let Some(ended) = self.ended else {
+            return Err(ToolErrorCode::InvalidArguments.error("the line starts no program"));
+        };
+        let output: ProgramOutput = ended
+            .output
+            .with_streams(self.printed.stdout.text, self.printed.stderr.text)
+            .with_written_files(self.created.iter().map(OutputFile::describe));
+        let output = if self.is_stopped {
+            output
+        } else {
+            output.with_exit_code(self.code)
+        };
+        Ok(EndedPart { output, ..ended })
+    }
+}
+
+fn too_much_output() -> ToolError {
+    ToolErrorCode::TooLarge
+        .error(format!(
+            "a command of the line printed more than {} MiB",
+            MAX_PASSED_BYTES >> 20
+        ))
+        .with_hint("limit its output, or write it to a file with a script")
+}

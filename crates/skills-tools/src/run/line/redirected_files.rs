@@ -1,0 +1,206 @@
+//! The files of redirections, with the checks of the tools that read and write files.
+
+use std::path::PathBuf;
+
+use serde_json::{Value, json};
+use skills_runtime::policy::Access;
+use skills_threads::lock;
+
+use super::MAX_PASSED_BYTES;
+use crate::files::open::{self, OpenedFile};
+use crate::files::write::{self, WriteMode, WriteRequest};
+use crate::files::{io_error, join_parts};
+use crate::mount::Access as MountAccess;
+use crate::virtual_files::{ResolvedPath, VirtualFiles};
+use crate::virtual_path::VirtualPath;
+use crate::{ToolError, ToolErrorCode};
+
+/// Returns a path of a command as a virtual path.
+pub(super) fn join_path(current_dir: &str, path: &str) -> String {
+    let path = path.strip_prefix("./").unwrap_or(path);
+    let path = path.trim_end_matches('/');
+    if path.starts_with('/') || current_dir.is_empty() {
+        return path.to_owned();
+    }
+    let is_here = path.is_empty() || path == ".";
+    if is_here {
+        current_dir.to_owned()
+    } else {
+        format!("{}/{path}", current_dir.trim_end_matches('/'))
+    }
+}
+
+/// Reads the file of `<`. It is opened here, so the program needs no access to it.
+pub(super) fn read_input(
+    files: &VirtualFiles,
+    current_dir: &str,
+    path: &str,
+) -> Result<Vec<u8>, ToolError> {
+    if path == "/dev/null" {
+        return Ok(Vec::new());
+    }
+    let resolved = files.resolve(&VirtualPath::parse(&join_path(current_dir, path))?)?;
+    let canonical = files.canonicalize(&resolved)?;
+    let target = join_parts(&resolved.base_path(), &canonical);
+    check_policy(files, &resolved, target, Access::ReadOnly)?;
+    let failed = |error| io_error(&error, &resolved.display);
+    let OpenedFile::File(file, _) =
+        open::open_file(&resolved.base_dir, &canonical).map_err(failed)?
+    else {
+        return Err(ToolErrorCode::PermissionDenied.error_at(
+            &resolved.display,
+            format!("cannot read '{}': not a regular file", resolved.display),
+        ));
+    };
+    let mut bytes = Vec::new();
+    let mut limited = std::io::Read::take(file, MAX_PASSED_BYTES as u64 + 1);
+    std::io::Read::read_to_end(&mut limited, &mut bytes).map_err(failed)?;
+    if bytes.len() > MAX_PASSED_BYTES {
+        return Err(ToolErrorCode::TooLarge
+            .error_at(
+                &resolved.display,
+                format!(
+                    "'{}' is larger than {} MiB",
+                    resolved.display,
+                    MAX_PASSED_BYTES >> 20
+                ),
+            )
+            .with_hint("pass its path to the program instead of `<`"));
+    }
+    Ok(bytes)
+}
+
+/// The file of `>` or `>>`, which may be written.
+pub(super) struct OutputFile {
+    resolved: ResolvedPath,
+    mode: WriteMode,
+    bytes: usize,
+    is_new: bool,
+}
+
+impl OutputFile {
+    /// Checks that a file may be written: in the writable workspace or a mount, by rules without a
+    /// question, and not one that is executed or trusted by other programs.
+    pub(super) fn find(
+        files: &VirtualFiles,
+        current_dir: &str,
+        path: &str,
+        append: bool,
+    ) -> Result<Self, ToolError> {
+        let resolved = files.resolve(&VirtualPath::parse(&join_path(current_dir, path))?)?;
+        // Drafts are written by the tool that validates them.
+        if resolved.skill.is_some() || resolved.access != MountAccess::ReadWrite {
+            return Err(ToolErrorCode::ReadOnly
+                .error_at(
+                    &resolved.display,
+                    format!("'{}' is read-only", resolved.display),
+                )
+                .with_hint("write to the workspace instead"));
+        }
+        if resolved.parts.is_empty() {
+            return Err(ToolErrorCode::IsADirectory.error_at(
+                &resolved.display,
+                format!("'{}' is a directory", resolved.display),
+            ));
+        }
+        files.check_writable(&resolved)?;
+        check_policy(
+            files,
+            &resolved,
+            resolved.host_path.clone(),
+            Access::ReadWrite,
+        )?;
+        Ok(Self {
+            resolved,
+            mode: if append {
+                WriteMode::Append
+            } else {
+                WriteMode::Overwrite
+            },
+            bytes: 0,
+            is_new: false,
+        })
+    }
+
+    /// Writes the file as a whole: it is opened here, without following a symlink.
+    pub(super) fn write(&mut self, files: &VirtualFiles, bytes: &[u8]) -> Result<(), ToolError> {
+        let resolved = &self.resolved;
+        let Some((name, parents)) = resolved.parts.split_last() else {
+            return Err(ToolErrorCode::IsADirectory.error("cannot write a directory"));
+        };
+        let _write_guard = lock(&files.write_lock);
+        let size = bytes.len() as u64;
+        resolved.quota.reserve(size).map_err(|remaining| {
+            let message = format!(
+                "cannot write: {remaining} bytes left in the write quota of '{}'",
+                resolved.base_display()
+            );
+            ToolErrorCode::TooLarge.error_at(&resolved.display, message)
+        })?;
+        let parent = write::open_parent(&resolved.base_dir, parents, &resolved.display);
+        let parent = parent.map_err(|error| match error.code {
+            ToolErrorCode::Conflict => ToolErrorCode::NotFound.error_at(
+                &resolved.display,
+                format!(
+                    "cannot write '{}': its directory does not exist",
+                    resolved.display
+                ),
+            ),
+            _ => error,
+        });
+        let written = parent.and_then(|parent| {
+            let request = WriteRequest {
+                display_path: &resolved.display,
+                content: bytes,
+                mode: self.mode,
+                if_match: None,
+                executable: None,
+            };
+            write::write_file(&parent, name, &request)
+        });
+        let written = written.inspect_err(|_| resolved.quota.release(size))?;
+        if files.may_overlap_skills() {
+            files.rescan_after_write();
+        }
+        (self.bytes, self.is_new) = (bytes.len(), written.is_new);
+        Ok(())
+    }
+
+    /// Returns the path and the data of a changed file, for the result.
+    pub(super) fn describe(&self) -> (String, Value) {
+        let path = self.resolved.display.clone();
+        let data = json!({"path": path, "size": self.bytes, "created": self.is_new});
+        (path, data)
+    }
+}
+
+/// Fails unless rules let a program access the path without a question. The tools that read and write
+/// files have no rules; a program has.
+fn check_policy(
+    files: &VirtualFiles,
+    resolved: &ResolvedPath,
+    path: PathBuf,
+    access: Access,
+) -> Result<(), ToolError> {
+    let directory = resolved.base_path();
+    if files
+        .runtime
+        .executor()
+        .allows_path(&directory, &path, access)
+    {
+        return Ok(());
+    }
+    let verb = match access {
+        Access::ReadOnly => "read",
+        Access::ReadWrite => "write",
+    };
+    Err(ToolErrorCode::PermissionDenied
+        .error_at(
+            &resolved.display,
+            format!(
+                "cannot {verb} '{}': the policy does not allow it",
+                resolved.display
+            ),
+        )
+        .with_hint(format!("ask the user to allow commands to {verb} it")))
+}

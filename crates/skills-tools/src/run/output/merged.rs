@@ -1,0 +1,107 @@
+//! The result of several runs as one.
+
+use serde_json::{Value, json};
+use skills_runtime::{ExecutionStatus, Termination};
+
+use super::{ExitKind, MAX_NOTES, ProgramOutput};
+use crate::run::MAX_OUTPUT_BYTES;
+
+/// The lists of a result that the runs have in common.
+const LISTS: [&str; 4] = ["files_changed", "notes", "help", "refused"];
+
+impl ProgramOutput {
+    /// Adds what an earlier run of the same call has to say. How this one ended stays.
+    pub(crate) fn after(mut self, earlier: Self) -> Self {
+        self.explanation = joined(earlier.explanation, self.explanation);
+        self.notes = joined(earlier.notes, self.notes);
+        self.notes.truncate(MAX_NOTES);
+        self.files = joined(earlier.files, self.files);
+        self.lacks_package |= earlier.lacks_package;
+        for name in LISTS {
+            let list = |data: &Value| data.as_array().cloned().unwrap_or_default();
+            let before = earlier.data.get(name).map(list).unwrap_or_default();
+            let after = self.data.get(name).map(list).unwrap_or_default();
+            if !before.is_empty() {
+                self.data
+                    .insert(name.to_owned(), json!(joined(before, after)));
+            }
+        }
+        let duration = |data: &serde_json::Map<String, Value>| {
+            data.get("duration_ms")
+                .and_then(Value::as_u64)
+                .unwrap_or_default()
+        };
+        let total = duration(&earlier.data).saturating_add(duration(&self.data));
+        self.data.insert("duration_ms".to_owned(), json!(total));
+        for name in ["stdout_truncated", "stderr_truncated"] {
+            if earlier.data.get(name) == Some(&json!(true)) {
+                self.data.insert(name.to_owned(), json!(true));
+            }
+        }
+        self
+    }
+
+    /// Replaces what was printed, of which a result has at most 256 KiB of each stream.
+    pub(crate) fn with_streams(mut self, stdout: String, stderr: String) -> Self {
+        self.stdout = self.limited("stdout", stdout);
+        self.stderr = self.limited("stderr", stderr);
+        self
+    }
+
+    fn limited(&mut self, name: &str, mut text: String) -> String {
+        if text.len() > MAX_OUTPUT_BYTES {
+            let omitted = text.len() - MAX_OUTPUT_BYTES;
+            let end = text.floor_char_boundary(MAX_OUTPUT_BYTES);
+            text.truncate(end);
+            text.push_str(&format!("\n[{omitted} more bytes are omitted]\n"));
+            self.data.insert(format!("{name}_truncated"), json!(true));
+        }
+        self.data.insert(name.to_owned(), json!(text));
+        text
+    }
+
+    /// Adds files that were written beside the programs, by their virtual paths.
+    pub(crate) fn with_written_files(
+        mut self,
+        written: impl Iterator<Item = (String, Value)>,
+    ) -> Self {
+        for (path, data) in written {
+            let changed = self
+                .data
+                .entry("files_changed")
+                .or_insert_with(|| json!([]));
+            if let Some(changed) = changed.as_array_mut() {
+                changed.retain(|known| known["path"] != json!(path));
+                changed.push(data);
+            }
+            self.files.retain(|known| *known != path);
+            self.files.push(path);
+        }
+        self
+    }
+
+    /// Sets the exit code of the call, which is not always that of its last program.
+    pub(crate) fn with_exit_code(mut self, code: i32) -> Self {
+        if self.exit == ExitKind::Exited(code) {
+            return self;
+        }
+        self.exit = ExitKind::Exited(code);
+        self.status = if code == 0 {
+            ExecutionStatus::Success
+        } else {
+            let termination = Termination::Exited { code };
+            ExecutionStatus::Failed { termination }
+        };
+        self.data.insert("exit_code".to_owned(), json!(code));
+        self
+    }
+}
+
+fn joined<T: PartialEq>(mut before: Vec<T>, after: Vec<T>) -> Vec<T> {
+    for one in after {
+        if !before.contains(&one) {
+            before.push(one);
+        }
+    }
+    before
+}

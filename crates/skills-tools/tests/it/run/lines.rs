@@ -1,0 +1,471 @@
+//! Command lines that run by their parts, each judged like a call of its own.
+
+use std::fs;
+use std::os::unix::fs::symlink;
+use std::sync::{Arc, Mutex};
+
+use serde_json::json;
+use skills_runtime::Policy;
+use skills_runtime::policy::{Answer, Effect, Question, Rule, RuleSource};
+use skills_test_support::skip_without_sandbox;
+use skills_tools::{CallContext, ToolOutput};
+
+use super::{bash, kit, run, sees_virtual_paths};
+use crate::fixture::{Host, ToolOutputExt, Tools};
+
+const CANARY: &str = "canary-91b3";
+
+/// A writable workspace with files, keys, and names and links of somebody who wants more.
+fn host() -> Host {
+    let host = kit(&[
+        (
+            "show.py",
+            "import sys; print(sys.argv[1:], sys.stdin.read())",
+        ),
+        ("fail.py", "print('part'); raise SystemExit(3)"),
+    ]);
+    host.file("workspace/a.txt", "b foo\na bar\n")
+        .file("workspace/c.txt", "b foo\n")
+        .file("workspace/d.json", "{\"k\":1}")
+        .file("workspace/src/m.py", "print('foo')\n")
+        .file("workspace/.env", format!("KEY={CANARY}\n"))
+        .file("workspace/.git/config", "[core]\n")
+        .file("outside/secret.txt", CANARY);
+    symlink(host.path("outside"), host.path("workspace/outward")).unwrap();
+    symlink(
+        host.path("outside/secret.txt"),
+        host.path("workspace/link.txt"),
+    )
+    .unwrap();
+    symlink(
+        host.path("outside/new.txt"),
+        host.path("workspace/dangling.txt"),
+    )
+    .unwrap();
+    host
+}
+
+/// The tools of a user who gave the workspace, without an approver.
+fn given(host: &Host) -> Tools {
+    host.allowing(&[&host.write_rule()])
+}
+
+/// A client that counts its questions, and allows each.
+struct Asked {
+    context: CallContext,
+    questions: Arc<Mutex<Vec<String>>>,
+}
+
+fn asked() -> Asked {
+    let questions = Arc::new(Mutex::new(Vec::new()));
+    let seen = Arc::clone(&questions);
+    let approver = Arc::new(move |question: &Question| {
+        seen.lock().unwrap().push(question.command.join(" "));
+        Answer::AllowOnce
+    });
+    let context = CallContext::default().approver(approver);
+    Asked { context, questions }
+}
+
+async fn check(tools: &Tools, line: &str, expected: &str) {
+    let outcome = bash(tools, line, "").await;
+    let printed = outcome.structured["stdout"].as_str().unwrap_or_default();
+    assert_eq!(printed, expected, "{line}: {}", outcome.text());
+}
+
+#[tokio::test]
+async fn everyday_lines_run_without_a_question() {
+    if skip_without_sandbox() {
+        return;
+    }
+    let lines = [
+        ("ls *.json", "d.json\n"),
+        ("cat a.txt | head -1", "b foo\n"),
+        (
+            "grep -rn foo src | sort | uniq -c | sed 's/^ *//'",
+            "1 src/m.py:1:print('foo')\n",
+        ),
+        ("find . -name '*.py'", "./src/m.py\n"),
+        ("sort a.txt", "a bar\nb foo\n"),
+        ("sort a.txt > b.txt && cat b.txt", "a bar\nb foo\n"),
+        ("sort a.txt | uniq -c | sort -rn | wc -l", "2\n"),
+        ("wc -l a.txt src/*.py | tail -1", " 3 total\n"),
+        ("cd src && ls", "m.py\n"),
+        ("cat c.txt; wc -l c.txt", "b foo\n1 c.txt\n"),
+        (
+            "for f in c.txt d.json; do wc -c \"$f\"; done",
+            "6 c.txt\n7 d.json\n",
+        ),
+        ("echo $(date -u -d @0 +%Y)", "1970\n"),
+        ("echo \"lines: $(wc -l < a.txt)\"", "lines: 2\n"),
+        ("sed -n '1,1p' a.txt", "b foo\n"),
+        ("awk '{print $1}' a.txt", "b\na\n"),
+        ("jq .k d.json", "1\n"),
+        ("test -f a.txt && echo yes || echo no", "yes\n"),
+        ("[ -d nowhere ] || echo missing", "missing\n"),
+        ("tr a-z A-Z < c.txt", "B FOO\n"),
+        ("cut -d' ' -f1 a.txt 2>/dev/null | tail -n 1", "a\n"),
+        ("ls nowhere 2>&1 | wc -l", "1\n"),
+        (
+            "echo one > e.txt; echo two >> e.txt; cat e.txt",
+            "one\ntwo\n",
+        ),
+        ("seq 3 | awk '{s+=$1} END {print s}'", "6\n"),
+        ("head -n 1 a.txt | tr -d '\\n' | wc -c", "5\n"),
+        ("which ls > /dev/null && pwd | wc -l", "1\n"),
+    ];
+    let host = host();
+    let tools = given(&host);
+    for (line, expected) in lines {
+        let is_missing = |program: &str| {
+            line.starts_with(program) && !fs::exists(format!("/usr/bin/{program}")).unwrap()
+        };
+        if !is_missing("jq") {
+            check(&tools, line, expected).await;
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_line_is_what_a_shell_makes_of_it() {
+    if skip_without_sandbox() {
+        return;
+    }
+    let host = host();
+    let tools = given(&host);
+    for (line, expected) in [
+        ("echo a 'b  c' \"d\"e \\* '*'", "a b  c de * *\n"),
+        ("echo *.none", "*.none\n"),
+        ("echo ?.txt s*/m.p?", "a.txt c.txt src/m.py\n"),
+        ("echo \"*\" \\?.txt", "* ?.txt\n"),
+        ("for f in 'x y' z; do echo [$f]; done", ""),
+        ("for f in 'x y' z; do printf '%s.' $f; done", "x.y.z."),
+        ("for f in 'x y' z; do printf '%s.' \"$f\"; done", "x y.z."),
+        ("printf '%s.' $(printf 'a b\\nc')", "a.b.c."),
+        ("printf '%s.' \"$(printf 'a b\\nc\\n\\n')\"", "a b\nc."),
+        ("false && echo a; true || echo b; echo c", "c\n"),
+        ("false || false || echo d", "d\n"),
+        ("cd src && pwd | sed 's,.*/,,'; ls", "src\nm.py\n"),
+        ("echo err >&2 2>/dev/null; echo out", ""),
+        ("echo hidden 2>/dev/null >&2; echo out", "out\n"),
+        ("cat < a.txt | grep -c .", "2\n"),
+        ("printf 'x' | cat - c.txt", "xb foo\n"),
+        ("echo $(cd src; ls) $(ls d.json)", "m.py d.json\n"),
+        (
+            "echo a > /dev/null; cat nowhere < /dev/null 2> err.txt; wc -l < err.txt",
+            "1\n",
+        ),
+    ] {
+        // Lines that only a shell understands are asked for.
+        let outcome = bash(&tools, line, "").await;
+        if expected.is_empty() {
+            assert_eq!(outcome.code(), Some("approval_required"), "{line}");
+        } else {
+            check(&tools, line, expected).await;
+        }
+    }
+    let outcome = bash(&tools, "echo part; ls nowhere | cat; false", "").await;
+    assert_eq!(outcome.structured["exit_code"], 1, "{}", outcome.text());
+    assert!(outcome.answer().starts_with("part\n"), "{}", outcome.text());
+    let outcome = bash(&tools, "ls nowhere; true", "").await;
+    assert_eq!(outcome.structured["exit_code"], 0, "{}", outcome.text());
+    assert!(!outcome.is_error && !outcome.structured["stderr"].as_str().unwrap().is_empty());
+    let arguments = json!({"command": "tr a-z A-Z | tail -1", "stdin": "a\nb\n"});
+    assert_eq!(tools.answer("skills_bash", arguments).await, "B");
+}
+
+#[tokio::test]
+async fn a_redirection_writes_only_what_the_file_tools_write() {
+    if skip_without_sandbox() {
+        return;
+    }
+    let host = host();
+    fs::hard_link(host.path("workspace/c.txt"), host.path("outside/hard.txt")).unwrap();
+    let tools = given(&host);
+    for line in [
+        "echo x > .git/config",
+        "echo x >> .git/hooks/pre-commit",
+        "echo x > .env",
+        "echo x > .bashrc",
+        "echo x > sub/../.git/config",
+        "echo x > link.txt",
+        "echo x > dangling.txt",
+        "echo x > outward/new.txt",
+        "echo x > c.txt",
+        "echo x > ../outside/new.txt",
+        "echo x > /etc/new.txt",
+        "echo x > /skills/kit/SKILL.md",
+        "echo x > src",
+        "cd outward && echo x > new.txt",
+        "cd /skills/kit && echo x > new.txt",
+        "ls nowhere 2> .git/config",
+        "sort -o .git/config a.txt",
+    ] {
+        let outcome = bash(&tools, line, "").await;
+        assert!(outcome.is_error, "{line}: {}", outcome.text());
+    }
+    assert_eq!(
+        fs::read_to_string(host.path("workspace/.git/config")).unwrap(),
+        "[core]\n"
+    );
+    assert!(!host.path("workspace/.git/hooks").exists());
+    assert!(
+        fs::read_to_string(host.path("workspace/.env"))
+            .unwrap()
+            .contains(CANARY)
+    );
+    assert_eq!(
+        fs::read_to_string(host.path("outside/secret.txt")).unwrap(),
+        CANARY
+    );
+    assert_eq!(
+        fs::read_to_string(host.path("outside/hard.txt")).unwrap(),
+        "b foo\n"
+    );
+    assert!(!host.path("outside/new.txt").exists());
+    // Neither without the permission to write, nor against a rule.
+    let deny = |text: String| Rule::parse(Effect::Deny, RuleSource::User, &text).unwrap();
+    let allow = Rule::parse(Effect::Allow, RuleSource::User, &host.write_rule()).unwrap();
+    let src = host.path("workspace/src").display().to_string();
+    let denying = Policy::default()
+        .rule(allow)
+        .rule(deny(format!("write:{src}")));
+    for (tools, line) in [
+        (host.tools(), "echo x > new.txt"),
+        (host.tools_with(denying), "echo x > src/new.txt"),
+    ] {
+        let outcome = bash(&tools, line, "").await;
+        assert_eq!(
+            outcome.code(),
+            Some("permission_denied"),
+            "{line}: {}",
+            outcome.text()
+        );
+    }
+    assert!(
+        !host.path("workspace/new.txt").exists() && !host.path("workspace/src/new.txt").exists()
+    );
+}
+
+#[tokio::test]
+async fn a_line_reads_no_keys_and_leaves_no_directory() {
+    if skip_without_sandbox() {
+        return;
+    }
+    let host = host();
+    let tools = given(&host);
+    for line in [
+        "cat < .env",
+        "cat < link.txt",
+        "cat < outward/secret.txt",
+        "cat .env | cat",
+        "cat .e* link.txt | sort",
+        "echo $(cat .env) $(cat < /etc/shadow)",
+        "for f in .e* l*; do cat \"$f\"; done",
+        "cat outward/* | cat",
+        "cd outward && cat secret.txt",
+        "cd .. && ls",
+        "cd /etc; cat passwd",
+        "awk 1 .env; sort .env; sed -n p .env; find . -name .env -exec cat {} \\;",
+        "jq -R . .env; rg -uuu canary",
+    ] {
+        let outcome = bash(&tools, line, "").await;
+        let text = outcome.text();
+        assert!(
+            !text.contains(CANARY) && !text.contains("root:"),
+            "{line}: {text}"
+        );
+    }
+    // A rule against reading is not evaded by opening the file here.
+    let src = host.path("workspace/src").display().to_string();
+    let deny = Rule::parse(Effect::Deny, RuleSource::User, &format!("read:{src}")).unwrap();
+    let tools = host.tools_with(Policy::default().rule(deny));
+    for line in ["cat < src/m.py", "echo src/*", "cat src/m.py | cat"] {
+        let text = bash(&tools, line, "").await.text().into_owned();
+        assert!(
+            !text.contains("print") && !text.contains("m.py\n"),
+            "{line}: {text}"
+        );
+    }
+}
+
+#[tokio::test]
+async fn names_and_output_are_words_and_no_options_or_commands() {
+    if skip_without_sandbox() {
+        return;
+    }
+    let host = host();
+    for name in [
+        "-exec",
+        "-delete",
+        "--help",
+        "a;id",
+        "$(id)",
+        "`id`",
+        "new\nline",
+        "sp ace",
+        "*",
+        "'q",
+    ] {
+        host.file(&format!("workspace/odd/{name}"), "x\n");
+    }
+    let tools = given(&host);
+    let outcome = bash(&tools, "cd odd && printf '<%s>' *", "").await;
+    let printed = outcome.structured["stdout"].as_str().unwrap();
+    assert_eq!(
+        printed,
+        "<$(id)><'q><*><./--help><./-delete><./-exec><`id`><a;id><new\nline><sp ace>"
+    );
+    for line in [
+        "cd odd && cat *",
+        "cd odd && find * -name x",
+        "for f in odd/*; do wc -c \"$f\"; done",
+        "echo $(ls odd)",
+        "find $(ls odd) -name x",
+        "sort $(echo -o stolen.txt) a.txt",
+        "awk \"$(echo 'BEGIN{system(\"id\")}')\" a.txt",
+    ] {
+        let text = bash(&tools, line, "").await.text().into_owned();
+        assert!(!text.contains("uid="), "{line}: {text}");
+    }
+    assert!(host.path("workspace/odd/-delete").exists());
+    assert!(!host.path("workspace/stolen.txt").exists());
+    assert!(host.path("workspace/a.txt").exists());
+}
+
+/// One part that is not free is one question, for that part. A line with two is one question, for a
+/// shell.
+#[tokio::test]
+async fn a_line_has_at_most_one_question() {
+    if skip_without_sandbox() {
+        return;
+    }
+    let host = host();
+    let tools = given(&host);
+    for (line, questions) in [
+        ("cat a.txt | sort", &[][..]),
+        (
+            "python3 -c 'print(1)' > p.txt; cat p.txt",
+            &["python3 -c print(1)"],
+        ),
+        ("mkdir -p out && echo hi > out/x.txt", &["mkdir -p out"]),
+        (
+            "cat a.txt | tee t.txt | wc -l",
+            &["tee t.txt <<< \"b foo\\na bar\\n\""],
+        ),
+        ("mkdir x && touch x/y", &["sh -c mkdir x && touch x/y"]),
+        (
+            "for f in 1 2; do mkdir $f; done",
+            &["sh -c for f in 1 2; do mkdir $f; done"],
+        ),
+        ("env $(echo id)", &["sh -c env $(echo id)"]),
+        ("$(echo id)", &["sh -c $(echo id)"]),
+    ] {
+        let asked = asked();
+        let arguments = json!({"command": line});
+        let _ = tools
+            .call_in("skills_bash", arguments, &asked.context)
+            .await;
+        assert_eq!(*asked.questions.lock().unwrap(), questions, "{line}");
+    }
+    assert_eq!(
+        fs::read_to_string(host.path("workspace/p.txt")).unwrap(),
+        "1\n"
+    );
+    assert_eq!(
+        fs::read_to_string(host.path("workspace/out/x.txt")).unwrap(),
+        "hi\n"
+    );
+    // Without an approver nothing after the refused part runs.
+    let outcome = bash(&tools, "echo x > first.txt; tee y; echo z > last.txt", "").await;
+    assert_eq!(
+        outcome.code(),
+        Some("approval_required"),
+        "{}",
+        outcome.text()
+    );
+    assert!(
+        outcome.text().contains("commands of the line that ran: 1"),
+        "{}",
+        outcome.text()
+    );
+    assert!(!host.path("workspace/last.txt").exists());
+    let deny = Rule::parse(Effect::Deny, RuleSource::User, "spawn:sort").unwrap();
+    let tools = host.tools_with(Policy::default().rule(deny));
+    let outcome = bash(&tools, "cat a.txt | sort", "").await;
+    assert_eq!(
+        outcome.code(),
+        Some("denied_by_policy"),
+        "{}",
+        outcome.text()
+    );
+}
+
+#[tokio::test]
+async fn lines_have_limits() {
+    if skip_without_sandbox() {
+        return;
+    }
+    let host = host();
+    let tools = given(&host);
+    let values = "x ".repeat(65);
+    for (line, code) in [
+        (format!("for f in {values}; do true; done"), "too_large"),
+        ("seq 1000000 | tail -1".to_owned(), "too_large"),
+        ("seq 1000000 > big.txt".to_owned(), "too_large"),
+        ("echo $(seq 1000000)".to_owned(), "too_large"),
+    ] {
+        let outcome = bash(&tools, &line, "").await;
+        assert_eq!(outcome.code(), Some(code), "{line}: {}", outcome.text());
+    }
+    assert!(!host.path("workspace/big.txt").exists());
+    let arguments = json!({"command": "tail -f a.txt | head -1; echo after", "timeout": 1});
+    let outcome = tools.call("skills_bash", arguments).await;
+    assert_eq!(outcome.code(), Some("timed_out"), "{}", outcome.text());
+    assert!(!outcome.text().contains("after\n"));
+}
+
+#[tokio::test]
+async fn lines_of_a_skill_start_in_the_workspace_too() {
+    if skip_without_sandbox() {
+        return;
+    }
+    let host = host();
+    let tools = given(&host);
+    let stdout = |outcome: ToolOutput| {
+        outcome.structured["stdout"]
+            .as_str()
+            .unwrap_or_default()
+            .to_owned()
+    };
+    assert_eq!(
+        stdout(run(&tools, "cat a.txt | sort").await),
+        "a bar\nb foo\n"
+    );
+    assert_eq!(stdout(run(&tools, "ls *.json").await), "d.json\n");
+    let outcome = run(&tools, "scripts/show.py x < c.txt > out.txt && cat out.txt").await;
+    assert_eq!(stdout(outcome), "['x'] b foo\n\n");
+    let outcome = run(&tools, "python scripts/fail.py > out.txt; cat out.txt").await;
+    assert_eq!(stdout(outcome), "part\n");
+    let outcome = run(&tools, "scripts/fail.py && echo no").await;
+    assert_eq!(outcome.structured["exit_code"], 3);
+    if sees_virtual_paths() {
+        assert_eq!(stdout(run(&tools, "pwd").await), "/workspace\n");
+        assert_eq!(stdout(bash(&tools, "pwd", "").await), "/workspace\n");
+        let line = "python3 /skills/kit/scripts/show.py y < c.txt | cat";
+        assert_eq!(stdout(bash(&tools, line, "").await), "['y'] b foo\n\n");
+        // What is a program of a skill is decided by what the model wrote, as hooks see it.
+        let outcome = bash(
+            &tools,
+            "python3 /skills/kit/scripts/sho*.py < c.txt | cat",
+            "",
+        )
+        .await;
+        assert_eq!(
+            outcome.code(),
+            Some("approval_required"),
+            "{}",
+            outcome.text()
+        );
+    }
+}
