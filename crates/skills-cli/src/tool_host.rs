@@ -229,4 +229,12 @@ mod tests {
             }
         }
     }
+
+    /// Results name a group of tools as this option does.
+    #[test]
+    fn groups_have_their_names() {
+        for (word, _, groups) in GROUPS.iter().filter(|(word, ..)| *word != "all") {
+            assert!(groups.iter().all(|group| group.name() == *word), "{word}");
+        }
+    }
 }

@@ -235,14 +235,17 @@ const CRATES: &[(&str, usize, &[&str])] = &[
     (
         "skills-tools",
         // Scripts of sources are read once. The state of a tool set and what may run have modules, so
-        // that few modules import each other. Command lines whose parts run without a shell.
-        14_600,
+        // that few modules import each other. Command lines whose parts run without a shell. Texts for
+        // models: what was cut, which files a run made, which skills wait for trust, and what a wrong
+        // name means.
+        14_900,
         &["skills-runtime", "skills-script", "skills-threads"],
     ),
     (
         "skills-mcp",
-        // Pages of published skills, and which of them were read.
-        7_260,
+        // Pages of published skills, and which of them were read. How much of a text each client shows, and
+        // calls that wait for a permit.
+        7_340,
         &[
             "skills-clients",
             "skills-store",
