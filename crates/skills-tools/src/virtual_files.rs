@@ -95,7 +95,7 @@ impl VirtualFiles {
             );
             return Err(ToolErrorCode::PermissionDenied
                 .error_at(display_path, message)
-                .with_hint("ask the user to change it"));
+                .with_hint("ask your user to change it"));
         }
         self.check_visible(resolved, &resolved.host_path)?;
         if resolved.skill.is_none() && self.protected_dirs().overlaps(&resolved.host_path) {
