@@ -126,7 +126,7 @@ const CRATES: &[(&str, usize, &[&str])] = &[
     // is counted.
     (
         "skills-sandbox-linux",
-        11_400,
+        11_450,
         &[
             "skills-egress",
             "skills-policy",
@@ -186,7 +186,7 @@ const CRATES: &[(&str, usize, &[&str])] = &[
         "skills-executor",
         // Further attempts: what one was refused, and what it has done. Which output is only shown.
         // Commands that are confined, and so need no question.
-        13_080,
+        13_150,
         &[
             "skills-audit",
             "skills-deps",
@@ -238,7 +238,7 @@ const CRATES: &[(&str, usize, &[&str])] = &[
         // that few modules import each other. Command lines whose parts run without a shell. Texts for
         // models: what was cut, which files a run made, which skills wait for trust, and what a wrong
         // name means.
-        14_900,
+        15_100,
         &["skills-runtime", "skills-script", "skills-threads"],
     ),
     (
