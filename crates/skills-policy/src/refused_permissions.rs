@@ -21,6 +21,8 @@ pub(crate) fn ask_for_refused(
     }
     let refused = earlier.refused.iter();
     refused
+        // A variable takes a value of the caller.
+        .filter(|target| target.variable().is_none())
         .filter_map(|target| open(target, policy, request))
         .for_each(|decision| evaluation.ask_for(decision));
 }
