@@ -147,6 +147,10 @@ mod tests {
 
     /// What a reader gets that belongs to an attempt that ended is not lost.
     #[test]
+    #[expect(
+        clippy::disallowed_methods,
+        reason = "a test fails if the system refuses a thread"
+    )]
     fn a_reader_that_still_waits_loses_nothing() {
         let (source, mut sink) = io::pipe().unwrap();
         let input = Arc::new(KeptInput::new(Box::new(source)));
