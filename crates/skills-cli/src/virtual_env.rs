@@ -1,5 +1,8 @@
-//! Python virtual environments that are offered for scripts, and never used without consent: an
-//! environment runs code at the start of every script, and a project could contain a prepared one.
+//! Python virtual environments for scripts.
+//!
+//! One that the user has activated is used like a named one. One of a project is offered, and never used
+//! without consent, also if it is the active one: it runs code at the start of every script, a project could
+//! contain a prepared one, and editors activate what they find there.
 
 #![expect(
     clippy::disallowed_methods,
@@ -46,6 +49,7 @@ const MAX_PROGRAM_BYTES: u64 = 128 << 20;
 pub(crate) struct VirtualEnv {
     directory: PathBuf,
     pub(crate) python: PathBuf,
+    is_active: bool,
 }
 
 /// The interpreters of a command.
@@ -110,20 +114,26 @@ fn find_candidates(environment: &Environment, workspace: Option<&Path>) -> Vec<V
     let of_workspace = workspace.into_iter();
     let of_workspace = of_workspace.flat_map(|workspace| NAMES.map(|name| workspace.join(name)));
     let mut found: Vec<VirtualEnv> = Vec::new();
-    for directory in active.chain(of_workspace) {
+    let candidates = active.map(|directory| (directory, true));
+    let of_workspace = of_workspace.map(|directory| (directory, false));
+    for (directory, is_active) in candidates.chain(of_workspace) {
         let python = directory.join("bin/python");
         let is_known = found.iter().any(|known| known.directory == directory);
         let is_environment =
             directory.join(CONFIG_FILE).is_file() && python.is_file() && has_execute_bit(&python);
         if is_environment && !is_known {
-            found.push(VirtualEnv { directory, python });
+            found.push(VirtualEnv {
+                directory,
+                python,
+                is_active,
+            });
         }
     }
     found
 }
 
-/// Returns the interpreters of the options, with that of a virtual environment to which the user
-/// agreed earlier. Nothing is asked.
+/// Returns the interpreters of the options, with that of a virtual environment which the user has
+/// activated, or to which the user agreed earlier. Nothing is asked.
 pub(crate) fn interpreters(
     programs: &ProgramArgs,
     context: &Context,
@@ -145,6 +155,11 @@ pub(crate) fn interpreters(
                     break;
                 }
                 Some(false) => {}
+                None if found.is_of_user(&context.environment, workspace.as_deref()) => {
+                    announce(&found, context);
+                    chosen.push(found.into_interpreter());
+                    break;
+                }
                 None => environments.push(found),
             }
         }
@@ -183,6 +198,27 @@ impl Questions {
 }
 
 impl VirtualEnv {
+    /// Returns true if the user has activated it, and it does not belong to the project: neither is it in
+    /// the workspace or the working directory, nor are these in the directory around it.
+    fn is_of_user(&self, environment: &Environment, workspace: Option<&Path>) -> bool {
+        let home = environment.home().and_then(|home| home.canonicalize().ok());
+        let current_dir = environment.current_dir();
+        let (Ok(directory), Ok(current_dir)) = (self.directory.canonicalize(), current_dir) else {
+            return false;
+        };
+        let Some(around) = directory.parent() else {
+            return false;
+        };
+        let is_home = |path: &Path| home.as_deref() == Some(path);
+        let is_apart = |project: &Path| {
+            project.canonicalize().is_ok_and(|project| {
+                (is_home(&project) || !directory.starts_with(&project))
+                    && (is_home(around) || !project.starts_with(around))
+            })
+        };
+        self.is_active && is_apart(current_dir) && workspace.is_none_or(is_apart)
+    }
+
     fn into_interpreter(self) -> InterpreterArg {
         InterpreterArg {
             skill: None,
@@ -231,6 +267,18 @@ fn is_accepted(found: &VirtualEnv, context: &Context) -> bool {
         remember(found, Answer { identity, is_used }, context);
     }
     is_used
+}
+
+/// Says once that an environment is used.
+fn announce(found: &VirtualEnv, context: &Context) {
+    context.output.status(&format!(
+        "note: Python scripts run with the active virtual environment `{}`; `--interpreter python=/usr/bin/python3` chooses another Python",
+        found.directory.display()
+    ));
+    if let Some(identity) = identity(found) {
+        let is_used = true;
+        remember(found, Answer { identity, is_used }, context);
+    }
 }
 
 /// Returns what the user answered about this version of an environment.

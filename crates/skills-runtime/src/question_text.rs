@@ -52,7 +52,10 @@ pub fn format_question(question: &Question) -> String {
         ("allowed", granted),
         ("note", info_line(notes(question))),
         // Last, next to the answer.
-        ("wants to", item_line(subjects.map(ToString::to_string))),
+        (
+            "wants to",
+            item_line(subjects.map(|subject| subject_text(question, subject))),
+        ),
     ];
     let lines = lines.into_iter().filter(|(_, line)| !line.is_empty());
     let lines = lines.map(|(label, line)| format!("  {label:<8} {line}"));
@@ -94,6 +97,16 @@ pub fn format_question_in_full(question: &Question) -> Result<String, QuestionTo
                 None => Ok(text),
             }
         }
+    }
+}
+
+/// Returns a subject with its requesters. After a refusal the first line says where all come from.
+fn subject_text(question: &Question, subject: &Subject) -> String {
+    match subject {
+        Subject::Permission(decision) if question.is_after_refusal() => {
+            decision.permission().to_string()
+        }
+        other => other.to_string(),
     }
 }
 

@@ -315,6 +315,53 @@ pub(crate) fn on_terminal(fixture: &Fixture, answer: &str) -> String {
     String::from_utf8(shown).unwrap()
 }
 
+/// An active environment of the user is used like a named one. An active one in the project is only
+/// offered: editors activate what they find there.
+#[test]
+fn an_active_virtual_environment_of_the_user_is_used() {
+    if skip_without_sandbox() {
+        return;
+    }
+    let fixture = project("import sys\nprint('prefix', sys.prefix)\n");
+    fixture.file("envs/own/pyvenv.cfg", "home = /usr/bin\n");
+    let bin = fixture.path().join("envs/own/bin");
+    std::fs::create_dir_all(&bin).unwrap();
+    std::os::unix::fs::symlink("/usr/bin/python3", bin.join("python")).unwrap();
+    let scratch = fixture.path().join("scratch");
+    std::fs::create_dir(&scratch).unwrap();
+    let run = |active: &str, options: &[&str]| {
+        let active = fixture.path().join(active);
+        let arguments = ["run", "one", "--root", "../skills"];
+        let mut command = command(&[&arguments[..], options].concat(), &scratch);
+        command.current_dir(fixture.path().join("work"));
+        let done = command.env("VIRTUAL_ENV", active).output().unwrap();
+        let text = |bytes| String::from_utf8(bytes).unwrap();
+        (text(done.stdout), text(done.stderr))
+    };
+    let note = "note: Python scripts run with the active virtual environment";
+    let own = format!("prefix {}/envs/own\n", fixture.path().display());
+    let (printed, notes) = run("envs/own", &[]);
+    assert!(printed == own && notes.contains(note), "{printed}{notes}");
+    let (printed, notes) = run("envs/own", &["--workspace", "."]);
+    assert!(printed == own && !notes.contains(note), "{printed}{notes}");
+    let named = run("envs/own", &["--interpreter", "python=/usr/bin/python3"]);
+    assert_eq!(named.0, "prefix /usr\n");
+    for options in [&[][..], &["--workspace", "."]] {
+        let (printed, notes) = run("work/.venv", options);
+        assert!(
+            printed == "prefix /usr\n" && !notes.contains(note),
+            "{printed}{notes}"
+        );
+    }
+    // The working directory is in the directory around it.
+    std::fs::rename(fixture.path().join("envs/own"), fixture.path().join("own")).unwrap();
+    let (printed, notes) = run("own", &[]);
+    assert!(
+        printed == "prefix /usr\n" && !notes.contains(note),
+        "{printed}{notes}"
+    );
+}
+
 #[test]
 fn a_virtual_environment_is_used_after_the_user_agreed() {
     if skip_without_sandbox() {

@@ -200,14 +200,14 @@ fn a_question_after_a_refusal_says_what_was_done() {
     assert_snapshot!(text(earlier.clone()), @r"
     Run skill `pdf` again, and allow what it was refused? scripts/fill.sh form.pdf
       note     in /s/pdf
-      wants to use 1024 MiB of memory; spawn `pdftotext` (requested by its last attempt)
+      wants to use 1024 MiB of memory; spawn `pdftotext`
     ");
     earlier.done.changed_files = 1;
     earlier.done.hosts = vec!["a.example".to_owned()];
     assert_snapshot!(text(earlier), @r"
     It changed 1 file, connected to a.example. Allow skill `pdf` what it was refused, from now on? scripts/fill.sh form.pdf
       note     in /s/pdf
-      wants to spawn `pdftotext` (requested by its last attempt)
+      wants to spawn `pdftotext`
     ");
 }
 
