@@ -42,9 +42,15 @@ impl KeptInput {
         self.kept().is_complete()
     }
 
-    /// Returns a reader; `None` if the start of the input was not kept.
-    pub(crate) fn reader(self: &Arc<Self>) -> Option<KeptReader> {
-        self.is_complete().then(|| KeptReader {
+    /// Returns a reader.
+    ///
+    /// # Errors
+    /// Fails if the start of the input was not kept.
+    pub(crate) fn reader(self: &Arc<Self>) -> io::Result<KeptReader> {
+        if !self.is_complete() {
+            return Err(not_kept());
+        }
+        Ok(KeptReader {
             input: Arc::clone(self),
             position: 0,
         })
@@ -84,14 +90,17 @@ impl KeptReader {
         }
         let rest = kept.bytes.get(self.position..).unwrap_or_default();
         if rest.is_empty() {
-            let message = "too much input was read before this attempt";
-            return Err(io::Error::other(message));
+            return Err(not_kept());
         }
         let length = rest.len().min(buffer.len());
         buffer[..length].copy_from_slice(&rest[..length]);
         self.position += length;
         Ok(Some(length))
     }
+}
+
+fn not_kept() -> io::Error {
+    io::Error::other("too much input was read before this attempt")
 }
 
 impl Read for KeptReader {
@@ -142,7 +151,7 @@ mod tests {
         let input = Arc::new(KeptInput::new(Box::new(io::Cursor::new(long.clone()))));
         let first = input.reader().unwrap();
         assert_eq!(read_all(first), long);
-        assert!(!input.is_complete() && input.reader().is_none());
+        assert!(!input.is_complete() && input.reader().is_err());
     }
 
     /// What a reader gets that belongs to an attempt that ended is not lost.

@@ -89,13 +89,13 @@ impl InputStream {
     /// Returns the reader; `None` if it was taken before and is not [repeatable](Self::is_repeatable).
     ///
     /// # Errors
-    /// Fails if the input cannot be opened.
+    /// Fails if the input cannot be opened, and if it was [kept](Self::keep) and is too long.
     pub fn take(&self) -> io::Result<Option<Box<dyn Read + Send>>> {
         let mut source = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         match &mut *source {
             Source::Once(reader) => Ok(reader.take()),
             Source::Opened(open) => open().map(Some),
-            Source::Kept(kept) => Ok(kept.reader().map(|reader| Box::new(reader) as BoxedReader)),
+            Source::Kept(kept) => Ok(Some(Box::new(kept.reader()?))),
         }
     }
 }
