@@ -140,11 +140,14 @@ struct AutoApprover;
 
 impl Approver for AutoApprover {
     fn ask<'a>(&'a self, question: &'a Question) -> AnswerFuture<'a> {
-        // What a program tries while it runs was not known when the user typed the option.
-        let is_answered =
-            !question.is_after_refusal() && !question.permissions().any(needs_explicit_rule);
+        let is_answered = !question.permissions().any(needs_explicit_rule);
         let response = is_answered.then_some(Answer::AllowOnce);
         Box::pin(std::future::ready(Ok(response)))
+    }
+
+    /// What a program tries while it runs was not known when the user typed the option.
+    fn can_respond_to_refusals(&self) -> bool {
+        false
     }
 }
 

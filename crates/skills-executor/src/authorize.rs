@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use skills_audit::Disposition;
 use skills_policy::{
-    Authorization, Decision, Denial, EarlierAttempt, Evaluation, Grants, Permission,
+    Authorization, Capability, Decision, Denial, EarlierAttempt, Evaluation, Grants, Permission,
     PermissionDecision, Request, Target,
 };
 use skills_sandbox::ChangedEntries;
@@ -221,6 +221,18 @@ impl Authorized {
             aliases.push((alias.to_owned(), workspace.to_owned()));
         }
         aliases
+    }
+
+    /// Returns true if the programs that the run is refused are known by their names, for a question about
+    /// them. That takes processes, so not if policy lets it start no program at all.
+    pub(crate) fn names_refused_programs(&self) -> bool {
+        let planned = self.planned();
+        let policy = planned.services().permissions().policy();
+        let any = Capability::Spawn.into();
+        planned.may_be_repeated()
+            && self.checked.sandbox().names_refused_programs()
+            && (policy.obstacle(&self.request, &any).is_none()
+                || policy.requires_program_name(&self.request))
     }
 
     pub(crate) fn dropped_programs(&self) -> &[String] {

@@ -28,8 +28,7 @@ pub(crate) fn build_job(run: &Authorized, stdin: Bytes) -> Result<Job, RuntimeEr
     if let Some(earlier) = run.request().earlier_attempt() {
         grants.deduct_time(earlier.ran());
     }
-    // A question about any program would be larger than one about those that it tries to start.
-    if planned.may_be_repeated() && run.checked().sandbox().names_refused_programs() {
+    if run.names_refused_programs() {
         grants.allow_processes();
     }
     let job = Job::new(grants, job_program(planned, run.content())?);

@@ -1,6 +1,8 @@
 //! The refusals and the effects of an attempt, for a further one.
 
-use skills_policy::{Access, EarlierAttempt, FileGrant, Policy, RaisedLimit, RunEffects, Target};
+use skills_policy::{
+    Access, Capability, EarlierAttempt, FileGrant, Policy, RaisedLimit, RunEffects, Target,
+};
 use skills_sandbox::{OutputStream, RunOutput, Termination};
 
 use crate::authorize::Authorized;
@@ -27,6 +29,11 @@ pub(crate) fn earlier_attempt(
     }
     let mut earlier = run.grants().attempt(&run.request_for_content());
     earlier.refused = refused(ended, explanation);
+    // A file of the skill, say: the question would be larger than what was tried.
+    if run.names_refused_programs() {
+        let any = Target::from(Capability::Spawn);
+        earlier.refused.retain(|refused| *refused != any);
+    }
     earlier.raised = raised(run, ended.output, explanation, policy);
     earlier.done = done;
     earlier.add_time(ended.output.duration);

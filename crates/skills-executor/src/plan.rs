@@ -165,7 +165,7 @@ impl Planned {
 
     /// Returns true if a further attempt can follow a refusal.
     pub(crate) fn may_be_repeated(&self) -> bool {
-        self.options.attempts() > 1 && self.services.can_ask(&self.options.context)
+        self.options.attempts() > 1 && self.services.can_ask_after_refusal(&self.options.context)
     }
 
     pub(crate) fn options(&self) -> &ExecutionOptions {

@@ -200,6 +200,12 @@ impl Services {
         !is_strict && self.permissions.has_approver(context.approver.as_deref())
     }
 
+    /// Returns true if an approver can be asked about what a program was refused.
+    pub(crate) fn can_ask_after_refusal(&self, context: &CallContext) -> bool {
+        let approver = context.approver.as_deref();
+        self.can_ask(context) && self.permissions.has_approver_of_refusals(approver)
+    }
+
     /// Returns the directories in which private copies of skills are created.
     pub(crate) fn copy_directories(&self) -> impl Iterator<Item = &Path> {
         let directories = &self.config().directories;

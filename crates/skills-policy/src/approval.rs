@@ -43,6 +43,12 @@ pub trait Approver: Send + Sync {
     fn can_respond(&self) -> bool {
         true
     }
+
+    /// Returns false if it does not answer for what a program was refused while it ran, such as an
+    /// answer that was given before. Default: [`can_respond`](Self::can_respond); for [`Answer`] false.
+    fn can_respond_to_refusals(&self) -> bool {
+        self.can_respond()
+    }
 }
 
 /// Makes an approver of a function that waits for its answer, such as one that sends the question to the
@@ -86,6 +92,10 @@ impl<F: Fn(&Question) -> Answer + Send + Sync> Approver for F {
 impl Approver for Answer {
     fn ask<'a>(&'a self, _question: &'a Question) -> AnswerFuture<'a> {
         Box::pin(async move { Ok(Some(*self)) })
+    }
+
+    fn can_respond_to_refusals(&self) -> bool {
+        false
     }
 }
 

@@ -153,6 +153,13 @@ impl PermissionManager {
         approver.is_some_and(Approver::can_respond)
     }
 
+    /// Returns true if it can also answer questions about what a program was refused.
+    #[must_use]
+    pub fn has_approver_of_refusals(&self, approver: Option<&dyn Approver>) -> bool {
+        let approver = approver.or(self.approver.as_deref());
+        approver.is_some_and(Approver::can_respond_to_refusals)
+    }
+
     /// Returns the policy.
     pub fn policy(&self) -> &Policy {
         &self.policy

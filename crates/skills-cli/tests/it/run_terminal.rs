@@ -550,3 +550,41 @@ fn a_program_whose_output_is_piped_does_not_run_again() {
     let piped = std::fs::read_to_string(skill.tree.path("scratch/piped"));
     assert_eq!(piped.unwrap(), "row\n");
 }
+
+/// The question about any program would be larger than what was tried.
+#[test]
+fn a_file_of_the_skill_that_was_refused_is_not_asked() {
+    if !has_terminals() {
+        return;
+    }
+    let script = "import os, subprocess\nbeside = os.path.dirname(os.path.abspath(__file__))\n\
+        subprocess.run([beside + '/helper.sh'])\n";
+    let skill = Scripted::new(script);
+    let helper = skill.tree.path("skills/one/scripts/helper.sh");
+    std::fs::write(&helper, "#!/bin/sh\necho helped\n").unwrap();
+    let mode = std::os::unix::fs::PermissionsExt::from_mode(0o755);
+    std::fs::set_permissions(&helper, mode).unwrap();
+    let (code, shown) = skill.start(&[]).finish();
+    assert_eq!(code, Some(1), "{shown}");
+    assert!(
+        !shown.contains("[N]o") && shown.contains("`--allow spawn`"),
+        "{shown}"
+    );
+}
+
+/// Processes are for the names in a question; where none follows, there is no second one.
+#[test]
+fn a_run_that_is_not_asked_about_gets_no_second_process() {
+    if !has_terminals() {
+        return;
+    }
+    let script = "import os\ntry:\n    os._exit(5) if os.fork() == 0 else os.wait()\n\
+        except PermissionError:\n    print('one process')\n";
+    for options in [["--deny"], ["--yes"]] {
+        let (code, shown) = shown(script, &options);
+        assert!(
+            code == Some(0) && shown.starts_with("one process"),
+            "{shown}"
+        );
+    }
+}

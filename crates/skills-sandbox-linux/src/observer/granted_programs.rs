@@ -47,7 +47,13 @@ impl GrantedPrograms {
             name: program.name.clone(),
         };
         let Some(target) = &program.target else {
-            return (!is_name_granted).then(by_name);
+            let is_known = self.finder.find_program(&program.name).is_some();
+            let refused = if is_known {
+                by_name()
+            } else {
+                RefusedOperation::StartProcess
+            };
+            return (!is_name_granted).then_some(refused);
         };
         if is_below(target, &self.executable) {
             None

@@ -70,6 +70,14 @@ impl Approver for AskAfter {
             self.inner.ask(question).await
         })
     }
+
+    fn can_respond(&self) -> bool {
+        self.inner.can_respond()
+    }
+
+    fn can_respond_to_refusals(&self) -> bool {
+        self.inner.can_respond_to_refusals()
+    }
 }
 
 impl LiveOutput {
