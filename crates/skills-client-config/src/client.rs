@@ -113,6 +113,14 @@ impl ServerClient {
         of_project.unwrap_or(self.format.next_step)
     }
 
+    /// Returns the client with the form of entries that its file of this scope has.
+    pub(crate) fn in_scope(self, scope: ConfigScope) -> Self {
+        let of_project = self.format.for_project;
+        let of_project = of_project.filter(|_| scope == ConfigScope::Project);
+        let format = of_project.unwrap_or(self.format);
+        Self { format, ..self }
+    }
+
     /// Returns the client with the table of servers of its newer versions, if they have one.
     pub(crate) fn nested(self) -> Option<Self> {
         let format = self.format.nested?;

@@ -186,7 +186,8 @@ impl ConfigTarget {
     }
 
     fn plan(&self, text: Option<&str>) -> Result<ConfigEdits, EditError> {
-        config_edit::plan_edits(self.client, text, &self.entries, &self.on_existing)
+        let client = self.client.in_scope(self.scope);
+        config_edit::plan_edits(client, text, &self.entries, &self.on_existing)
     }
 
     fn owned_path(&self) -> PathBuf {

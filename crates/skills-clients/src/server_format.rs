@@ -13,6 +13,8 @@ pub struct ServerFormat {
     /// The table of servers of newer versions, below the key of its own in that table. These versions
     /// read both, so that it is used only in files that have it.
     pub nested: Option<&'static ServerFormat>,
+    /// The form in the file of a project, if it is another one: all users of the project share it.
+    pub for_project: Option<&'static ServerFormat>,
     /// Fields of a server that the client starts, in the order of a new entry.
     pub stdio: &'static [ServerField],
     /// Fields of a server that the client connects to. Empty if the client cannot connect, or
@@ -106,6 +108,7 @@ impl ServerFormat {
         language: ConfigLanguage::Json,
         section: "mcpServers",
         nested: None,
+        for_project: None,
         stdio: COMMAND,
         http: &[],
         expansion: Expansion::Braces,
@@ -139,11 +142,8 @@ impl Expansion {
     }
 }
 
-/// Codex approves no tool call by default; the policy of this program decides about each call.
-pub(crate) const CODEX_APPROVAL: ServerField =
-    ServerField::OwnDefault("default_tools_approval_mode", DefaultValue::Text("approve"));
 /// Timeout of calls, in seconds: a call can wait for the approval of its user.
-pub(crate) const TIMEOUT_SECONDS: u64 = 600;
+const TIMEOUT_SECONDS: u64 = 600;
 const TIMEOUT_MILLISECONDS: u64 = TIMEOUT_SECONDS * 1000;
 
 const COMMAND: &[ServerField] = &[
@@ -155,6 +155,31 @@ pub(crate) const TYPED_COMMAND: &[ServerField] = &[
     ServerField::Program("command"),
     ServerField::Arguments("args"),
 ];
+pub(crate) const CODEX_COMMAND: &[ServerField] = &[
+    ServerField::Program("command"),
+    ServerField::Arguments("args"),
+    ServerField::OwnDefault("tool_timeout_sec", DefaultValue::Number(TIMEOUT_SECONDS)),
+    // Codex approves no tool call by default; the policy of this program decides about each call.
+    ServerField::OwnDefault("default_tools_approval_mode", DefaultValue::Text("approve")),
+];
+pub(crate) const CODEX_REMOTE: &[ServerField] = &[
+    ServerField::Url("url"),
+    ServerField::TokenVariable("bearer_token_env_var"),
+    ServerField::OwnDefault("tool_timeout_sec", DefaultValue::Number(TIMEOUT_SECONDS)),
+];
+/// Entries of projects, without approval: each user has another policy, or another program.
+pub(crate) const CODEX_PROJECT: ServerFormat = ServerFormat {
+    language: ConfigLanguage::Toml,
+    section: "mcp_servers",
+    stdio: &[
+        ServerField::Program("command"),
+        ServerField::Arguments("args"),
+        ServerField::OwnDefault("tool_timeout_sec", DefaultValue::Number(TIMEOUT_SECONDS)),
+    ],
+    http: CODEX_REMOTE,
+    expansion: Expansion::Never,
+    ..ServerFormat::JSON
+};
 /// Entries of opencode, and of Kilo, which is built on it.
 pub(crate) const OPENCODE_COMMAND: &[ServerField] = &[
     ServerField::Kind("type", "local"),

@@ -95,17 +95,9 @@ pub const CLIENTS: &[Client] = &[
         servers: Some(ServerFormat {
             language: ConfigLanguage::Toml,
             section: "mcp_servers",
-            stdio: &[
-                ServerField::Program("command"),
-                ServerField::Arguments("args"),
-                ServerField::OwnDefault("tool_timeout_sec", DefaultValue::Number(TIMEOUT_SECONDS)),
-                CODEX_APPROVAL,
-            ],
-            http: &[
-                ServerField::Url("url"),
-                ServerField::TokenVariable("bearer_token_env_var"),
-                ServerField::OwnDefault("tool_timeout_sec", DefaultValue::Number(TIMEOUT_SECONDS)),
-            ],
+            for_project: Some(&CODEX_PROJECT),
+            stdio: CODEX_COMMAND,
+            http: CODEX_REMOTE,
             expansion: Expansion::Never,
             next_step: "restart Codex; `/mcp` lists it",
             project_next_step: Some(

@@ -359,6 +359,20 @@ fn a_project_has_its_own_file_at_its_root() {
     }
 }
 
+/// The file is shared: it must not approve the calls of other users.
+#[test]
+fn a_project_approves_no_tool_call() {
+    let fixture = Fixture::new();
+    let done = fixture.call(&["--client", "codex", "--project", "--yes"]);
+    assert_eq!(done.code, 0);
+    assert_snapshot!(fixture.read("project/.codex/config.toml"), @r#"
+    [mcp_servers.skills]
+    command = "/bin/skills"
+    args = ["mcp"]
+    tool_timeout_sec = 600
+    "#);
+}
+
 #[test]
 fn client_variables_change_the_path() {
     let fixture = Fixture::new();
