@@ -169,15 +169,45 @@ fn a_workspace_is_given_only_by_a_person_at_the_terminal() {
         let (code, shown) = project.ask(&[option], &["form.txt"], "y");
         assert!(code == 1 && !shown.contains("[N]o"), "{option}: {shown}");
     }
-    // The name of a file of anybody is data.
-    let name = "form\u{1b}]0;title\u{7}.txt";
-    fs::write(project.0.path("project").join(name), "content").unwrap();
-    let (_, shown) = project.ask(&[], &[name], "n");
-    assert!(!shown.contains("\u{1b}]0;"), "{shown:?}");
     // A rule that denies still decides.
     let config = project.0.path("home/.config/skills");
     fs::create_dir_all(&config).unwrap();
     fs::write(config.join("policy.toml"), "deny = [\"read\"]\n").unwrap();
     let (code, shown) = project.ask(&[], &["form.txt"], "y");
     assert!(code != 0, "{shown}");
+}
+
+/// Another user can choose the name of a file or directory.
+#[test]
+fn a_name_forges_no_part_of_the_question() {
+    if skip_without_sandbox() {
+        return;
+    }
+    let project = Project::new();
+    for (name, shown) in [
+        (
+            "form\u{1b}]0;title\u{7}.txt",
+            "`form\\u{1b}]0;title\\u{7}.txt`.",
+        ),
+        ("a\nb.txt", "`a\\nb.txt`."),
+        ("a`. Safe.txt", "`a\\u{60}. Safe.txt`."),
+    ] {
+        fs::write(project.0.path("project").join(name), "content").unwrap();
+        let (_, text) = project.ask(&[], &[name], "n");
+        let question = format!("The program does not see {shown}");
+        assert!(text.contains(&question), "{text:?}");
+    }
+    // The end of a long path decides what is given.
+    let long = format!("{}/form.txt", "d".repeat(200));
+    let file = project.0.path("project").join(&long);
+    fs::create_dir_all(file.parent().unwrap()).unwrap();
+    fs::write(file, "content").unwrap();
+    let (code, text) = project.ask(&[], &[&long], "y");
+    assert!(code == 1 && !text.contains("[N]o"), "{text}");
+    let help = project.run("project", &[], &[&long]).stderr;
+    assert!(help.contains(&format!("`{}…`", "d".repeat(200))), "{help}");
+    let inside = format!("project/{}", "d".repeat(200));
+    let command = project.command(&inside, &[], &["form.txt"]);
+    let (code, text) = answered(command, "[y]es / [N]o", "y", || {});
+    assert!(code == 1 && !text.contains("[N]o"), "{text}");
 }

@@ -12,7 +12,7 @@ use crate::default_workspace::refusal;
 use crate::output::line;
 use crate::shell::shell_word;
 
-/// The most characters of a path in a question.
+/// Maximum length of a path in a question or a help, in characters.
 const MAX_SHOWN_CHARS: usize = 200;
 
 /// An argument that names a file of the working directory, without a workspace.
@@ -26,8 +26,8 @@ pub(super) struct UnseenFile {
 }
 
 impl UnseenFile {
-    /// Returns the first argument that names an existing file below the working directory, or one to be
-    /// written in an existing directory there, if the program sees no such file.
+    /// Returns the first argument that names an existing file below the working directory, or one to
+    /// be written in an existing directory there, if the program sees no such file.
     pub(super) fn find(
         run: &Run,
         runtime: &SkillRuntime,
@@ -76,10 +76,11 @@ impl UnseenFile {
         if run.approval.answers() || !approver::is_terminal() {
             return None;
         }
+        // A user cannot agree to a path of which a part is missing.
+        let path = shown_whole(&self.path)?;
+        let shown_directory = shown_whole(directory.to_str()?)?;
         let question = format!(
-            "The program does not see `{}`. Let it read and write all of `{}`, as with `--workspace .`? [y]es / [N]o",
-            shown(&self.path),
-            shown(&directory.to_string_lossy())
+            "The program does not see `{path}`. Let it read and write all of `{shown_directory}`, as with `--workspace .`? [y]es / [N]o"
         );
         (approver::choose(&question) == Some(true)).then_some(directory)
     }
@@ -142,8 +143,22 @@ fn file_below(directory: &Path, word: &str) -> Option<PathBuf> {
     resolved.starts_with(directory).then_some(resolved)
 }
 
-/// Returns a path as it is shown on one line: its name can be of anybody.
+/// Returns a path for a line, truncated to the limit. Other users can choose its name, which cannot
+/// end the backquotes around it.
 fn shown(path: &str) -> String {
-    let text: String = path.chars().take(MAX_SHOWN_CHARS).collect();
-    line(&text)
+    let text = quotable(path);
+    match text.char_indices().nth(MAX_SHOWN_CHARS) {
+        Some((end, _)) => format!("{}…", &text[..end]),
+        None => text,
+    }
+}
+
+/// Returns a path for a line; `None` if it is longer than the limit.
+fn shown_whole(path: &str) -> Option<String> {
+    let text = quotable(path);
+    (text.chars().count() <= MAX_SHOWN_CHARS).then_some(text)
+}
+
+fn quotable(path: &str) -> String {
+    line(path).replace('`', "\\u{60}")
 }
