@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use skills_runtime::Policy;
 use skills_runtime::discovery::Trust;
-use skills_runtime::policy::{Effect, PolicyFile, Rule, RuleSource};
+use skills_runtime::policy::{Effect, PolicyFile, RecordMode, Rule, RuleSource};
 use skills_store::trusted_file::{self, Privacy};
 
 use crate::error::CommandError;
@@ -48,6 +48,22 @@ pub(crate) fn load(paths: &PolicyPaths, project_trust: Trust) -> anyhow::Result<
         },
         files,
     })
+}
+
+/// Returns the policy file of the administrator or of a project that requires audit records: no file
+/// of the user makes them optional then.
+pub(crate) fn requiring_records(paths: &PolicyPaths) -> Option<PathBuf> {
+    let admin = std::iter::once((RuleSource::Admin, &paths.admin));
+    let project = paths.project.iter().map(|path| (RuleSource::Project, path));
+    let required = Some(RecordMode::Required);
+    let requires = |(source, path): &(RuleSource, &PathBuf)| {
+        let file = read_file(*source, path, Trust::Untrusted).ok().flatten();
+        file.is_some_and(|file| file.record() == required)
+    };
+    admin
+        .chain(project)
+        .find(requires)
+        .map(|(_, path)| path.clone())
 }
 
 /// Reads one policy file. Returns `None` if it does not exist.

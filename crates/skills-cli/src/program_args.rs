@@ -217,7 +217,10 @@ impl ProgramArgs {
         context: &Context,
     ) -> anyhow::Result<Builder> {
         let policy = self.policy(more_rules, context)?;
-        let builder = state::with_state(builder, &policy, &context.environment, context.output)?;
+        let environment = &context.environment;
+        let required_by = || policy_files::requiring_records(&PolicyPaths::new(environment));
+        let builder =
+            state::with_state(builder, &policy, environment, required_by, context.output)?;
         context.warn_of_temp_dir();
         let builder = certificates::configure(builder, self.ca_file.as_deref(), context)?;
         for problem in context.environment.upstream_proxies().1 {

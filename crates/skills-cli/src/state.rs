@@ -181,7 +181,7 @@ fn symlinks_in(directory: &Path) -> Vec<PathBuf> {
 /// Adds the approval store and the audit log to a runtime. Where the state directory cannot be
 /// created or written, as in a container without a home directory or with one that is read-only,
 /// programs run without them if the [policy](Policy::record) says that records are optional. A note
-/// says what is not kept.
+/// says what is not kept. `required_by` returns the policy file that requires records, for the error.
 ///
 /// # Errors
 /// Fails if no record can be written. In any case it fails if other users can change the directory, or
@@ -190,6 +190,7 @@ pub(crate) fn with_state(
     builder: Builder,
     policy: &Policy,
     environment: &Environment,
+    required_by: impl FnOnce() -> Option<PathBuf>,
     output: Output,
 ) -> anyhow::Result<Builder> {
     let opened = open_state(environment);
@@ -210,7 +211,7 @@ pub(crate) fn with_state(
         Ok(log) => Ok(builder.audit(Arc::new(log))),
         Err(StateError::Failed(error)) => Err(error),
         Err(StateError::Unwritable(error)) if policy.record() == RecordMode::Required => {
-            Err(no_record(&error, environment).into())
+            Err(no_record(&error, environment, required_by()).into())
         }
         Err(StateError::Unwritable(error)) => {
             output.status(&format!("note: {lost}: {error:#}; {SET_STATE_HOME}"));
@@ -223,16 +224,26 @@ pub(crate) fn with_state(
 const SET_STATE_HOME: &str =
     "set `HOME` or `XDG_STATE_HOME` to a directory of yours that you can write";
 
-/// Returns the error of a run whose record cannot be written. A project cannot make it optional, so its
-/// file is not named.
-fn no_record(error: &anyhow::Error, environment: &Environment) -> CommandError {
-    let paths = PolicyPaths::new(environment);
-    let file = paths.user.unwrap_or(paths.admin);
+/// Returns the error of a run if its record cannot be written. `required_by` is the policy file of the
+/// administrator or of a project that requires records, if there is one.
+fn no_record(
+    error: &anyhow::Error,
+    environment: &Environment,
+    required_by: Option<PathBuf>,
+) -> CommandError {
     let message = format!("cannot run programs: no audit record can be written: {error:#}");
-    CommandError::input(message).with_help(format!(
-        "{SET_STATE_HOME}; to run without records, write `record = \"optional\"` in `{}`",
-        file.display()
-    ))
+    let how = match required_by {
+        Some(file) => format!("records are required by `{}`", file.display()),
+        None => {
+            let paths = PolicyPaths::new(environment);
+            let file = paths.user.unwrap_or(paths.admin);
+            format!(
+                "to run without records, write `record = \"optional\"` in `{}`",
+                file.display()
+            )
+        }
+    };
+    CommandError::input(message).with_help(format!("{SET_STATE_HOME}; {how}"))
 }
 
 /// The files of the state directory that runs use.

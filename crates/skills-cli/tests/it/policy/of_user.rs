@@ -25,7 +25,7 @@ fn a_variable_of_the_call_is_approved_by_its_option() {
     };
     assert_eq!(code(&[]), (Some(0), "<x>\n".to_owned()));
     assert_eq!(fixture.call(&["run", "one"]).stdout, "<>\n");
-    // `ask` of the user is answered by the option; `deny` of anybody decides.
+    // `ask` of the user is answered by the option; `deny` of each source decides.
     fixture.configure("policy.toml", "ask = [\"env\"]\n");
     assert_eq!(code(&[]).0, Some(0));
     fixture.configure("policy.toml", "deny = [\"env:OTHER\"]\n");
@@ -109,7 +109,7 @@ fn only_user_and_administrator_make_records_optional() {
             text(output.stderr),
         )
     };
-    let assert_refused = |options: &[&str]| {
+    let assert_refused = |options: &[&str], how: &str| {
         let (code, stdout, stderr) = run(options);
         assert_eq!((code, stdout.as_str()), (Some(125), ""), "{stderr}");
         let lines: Vec<&str> = stderr.lines().collect();
@@ -119,15 +119,16 @@ fn only_user_and_administrator_make_records_optional() {
         assert!(
             error.starts_with("error: cannot run programs: no audit record can be written: ")
                 && help.starts_with("help: set `HOME` or `XDG_STATE_HOME` to ")
-                && help.contains("/config/skills/policy.toml`"),
+                && help.ends_with(how),
             "{stderr}"
         );
     };
-    assert_refused(&[]);
-    assert_refused(&["--yes"]);
+    let user = "/config/skills/policy.toml`";
+    assert_refused(&[], user);
+    assert_refused(&["--yes"], user);
     project("policy.toml", "record = \"optional\"\n");
-    assert_refused(&[]);
-    assert_refused(&["--trust-project"]);
+    assert_refused(&[], user);
+    assert_refused(&["--trust-project"], user);
     project("policy.toml", "");
     fixture.configure("policy.toml", "record = \"optional\"\n");
     let (code, stdout, stderr) = run(&[]);
@@ -137,7 +138,11 @@ fn only_user_and_administrator_make_records_optional() {
             && stderr.contains("set `HOME` or `XDG_STATE_HOME`"),
         "{stderr}"
     );
-    // A project can require records.
+    // A project can require records. The line of the user is there already.
     project("policy.toml", "record = \"required\"\n");
-    assert_refused(&[]);
+    let how = format!(
+        "; records are required by `{}`",
+        fixture.path("project/.skills/policy.toml").display()
+    );
+    assert_refused(&[], &how);
 }
