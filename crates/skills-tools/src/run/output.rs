@@ -164,12 +164,12 @@ impl ProgramOutput {
         self.explanation.extend(lines);
     }
 
-    /// Returns the words about the run: how it ended, unless it succeeded, the files that it made, and
-    /// the explanation. Each is one line, also if it quotes the program.
+    /// Returns the words about the run: how it ended, unless it succeeded, the explanation, and the
+    /// files that it made, which a program names. Each is one line, also if it quotes the program.
     pub(crate) fn own_text(&self, ending: Option<&str>) -> String {
         let ending = ending.map(|line| escape_invisible(line).into_owned());
         let files = file_lines(&self.data["files_changed"]);
-        let lines = ending.iter().chain(&files).chain(&self.explanation);
+        let lines = ending.iter().chain(&self.explanation).chain(&files);
         lines.map(String::as_str).collect::<Vec<_>>().join("\n")
     }
 
