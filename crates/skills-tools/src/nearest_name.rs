@@ -1,10 +1,19 @@
 //! The most similar name of a wrong one.
 
+/// Maximum length of a name that is compared, in characters. The comparison takes quadratic time.
+const MAX_COMPARED_CHARS: usize = 256;
+
 /// Returns true if one name can be a typing error of the other: at most one character of four is
-/// another, and of a shorter name one. A wrong guess costs a model a call and sends it astray.
+/// another, and of a shorter name one. A wrong guess costs a model a call. Names of more than 256
+/// characters are never near.
 pub(crate) fn is_near(name: &str, known: &str) -> bool {
-    let longest = name.chars().count().max(known.chars().count());
-    longest >= 3 && strsim::osa_distance(name, known) <= (longest / 4).max(1)
+    let count = |text: &str| text.chars().take(MAX_COMPARED_CHARS + 1).count();
+    let (length, known_length) = (count(name), count(known));
+    let longest = length.max(known_length);
+    let max_distance = (longest / 4).max(1);
+    (3..=MAX_COMPARED_CHARS).contains(&longest)
+        && length.abs_diff(known_length) <= max_distance
+        && strsim::osa_distance(name, known) <= max_distance
 }
 
 /// Returns the most similar name, if it is similar enough.
@@ -40,6 +49,16 @@ pub(crate) fn nearest_file_name<'a>(name: &str, names: &[&'a str]) -> Option<&'a
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn long_names_are_not_compared() {
+        let name = "n".repeat(MAX_COMPARED_CHARS);
+        assert!(is_near(&name, &name[1..]));
+        let longer = format!("{name}n");
+        assert!(!is_near(&longer, &name) && !is_near(&name, &longer));
+        let huge = "n".repeat(1 << 20);
+        assert!(!is_near(&huge, &huge));
+    }
 
     #[test]
     fn case_and_extension_come_before_similarity() {
