@@ -52,7 +52,7 @@ const RULES: [FieldRule; 4] = [
         is_compatibility,
     ),
     ("license", "text", Value::is_string),
-    ("metadata", "a mapping", is_text_mapping),
+    ("metadata", "a mapping", Value::is_object),
     ("allowed-tools", "text or a list of texts", is_text_or_list),
 ];
 
@@ -60,12 +60,6 @@ fn is_compatibility(value: &Value) -> bool {
     value
         .as_str()
         .is_some_and(|text| (1..=MAX_COMPATIBILITY_CHARS).contains(&text.chars().count()))
-}
-
-fn is_text_mapping(value: &Value) -> bool {
-    value
-        .as_object()
-        .is_some_and(|map| map.values().all(Value::is_string))
 }
 
 fn is_text_or_list(value: &Value) -> bool {
