@@ -31,7 +31,7 @@ pub(crate) struct ApprovalArgs {
 }
 
 impl ApprovalArgs {
-    /// Returns true if an option answers questions, so that nobody is asked.
+    /// Returns true if an option answers questions, so that no user is asked.
     pub(crate) fn answers(&self) -> bool {
         self.yes || self.deny
     }

@@ -38,7 +38,7 @@ fn find_in_skill(entry: &Entry, path: &str) -> Option<String> {
         name.eq_ignore_ascii_case(path)
     });
     let found = exact.or_else(|| named.next().filter(|_| named.next().is_none()))?;
-    // Names of a skill can be anything; a path that no tool accepts is no help.
+    // Names of a skill can be anything; a path that no tool accepts does not help.
     let shown = VirtualPath::in_skill(entry.name().as_str(), found).ok()?;
     (!found.contains('`')).then(|| shown.to_string())
 }

@@ -26,6 +26,7 @@ pub enum ToolGroup {
 impl ToolGroup {
     /// The groups that are enabled by default.
     pub const DEFAULT: [Self; 2] = [Self::Core, Self::LoadedScripts];
+
     /// Returns its name, as `--tools` of the `skills` command takes it.
     #[must_use]
     pub fn name(self) -> &'static str {

@@ -82,9 +82,9 @@ impl VirtualFiles {
         })
     }
 
-    /// Rejects hidden and protected paths, and names that other programs execute or trust. Skill and draft rules are checked elsewhere: drafts may
-    /// be inside a protected path. A write target is not reached through symlinks, so its path
-    /// needs no canonicalization.
+    /// Rejects hidden and protected paths, and names that other programs execute or trust. Skill and
+    /// draft rules are checked elsewhere: drafts may be inside a protected path. A write target is
+    /// not reached through symlinks, so its path needs no canonicalization.
     pub(crate) fn check_writable(&self, resolved: &ResolvedPath) -> Result<(), ToolError> {
         // Checked in every mount: a file that a hook, shell or CI executes would run outside of the
         // sandbox.

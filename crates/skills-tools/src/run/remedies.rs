@@ -10,7 +10,7 @@ use skills_runtime::{ExecutionArtifacts, ExplanationWords, Remedy};
 /// The function of the host application that says what to do.
 type Describe = Arc<dyn Fn(&Remedy) -> Option<String> + Send + Sync>;
 
-/// How a hint for a model begins whose user has to do something.
+/// The beginning of a hint for a model about something that its user has to do.
 const ASK_USER: &str = "ask your user to ";
 
 /// Returns a remedy as a request to the user. A host application that a model cannot restart words

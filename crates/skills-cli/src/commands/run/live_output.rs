@@ -44,7 +44,8 @@ enum Piece {
 #[derive(Clone, Default)]
 pub(super) struct PrintedAttempts(Arc<watch::Sender<u32>>);
 
-/// Asks once the output of all earlier attempts is printed: no text of a program may follow a question.
+/// Asks once the output of all earlier attempts is printed: no text of a program may follow a
+/// question.
 struct AskAfter {
     inner: Arc<dyn Approver>,
     printed: watch::Receiver<u32>,
@@ -107,7 +108,8 @@ impl LiveOutput {
         })
     }
 
-    /// Ends the output of an attempt, and the keys that its program gets. Waits until it is printed.
+    /// Ends the output of an attempt, and the keys that its program gets. Waits until it is
+    /// printed.
     pub(super) async fn end_attempt(&self) {
         if let Some(terminal) = &self.terminal {
             terminal.stop_keys();
