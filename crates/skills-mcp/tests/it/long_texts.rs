@@ -27,6 +27,8 @@ async fn read_parts(client: &mut Client, tool: &str, mut call: Value, max: usize
         let result = client.tool(tool, call.clone()).await;
         let part = text(&result);
         assert!(part.chars().count() <= max, "{} {call}", part.len());
+        // Notes about a skill follow the line that says where it continues.
+        let part = part.split("\nPrograms of the skill: ").next().unwrap();
         let Some((content, last)) = part.rsplit_once('\n') else {
             parts.push(part.to_owned());
             return parts;

@@ -165,7 +165,8 @@ pub(crate) fn call(
     let more = next_offset.map_or_else(String::new, |next| {
         format!("\nThe instructions continue: call load_skill with `offset` {next}.")
     });
-    let mut output = ToolOutput::new(format!("{text}{notes}{more}"), data);
+    // A client cuts the end, and the notes have names that the skill chooses.
+    let mut output = ToolOutput::new(format!("{text}{more}{notes}"), data);
     output.loaded_skill = Some(name.to_owned());
     Ok(output)
 }

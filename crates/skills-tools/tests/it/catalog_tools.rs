@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 use skills_runtime::discovery::Trust;
 use skills_runtime::{Root, Scope};
-use skills_tools::{ToolErrorCode, ToolGroup};
+use skills_tools::{CallContext, ToolErrorCode, ToolGroup};
 
 use crate::fixture::{Host, Tools};
 
@@ -656,6 +656,33 @@ async fn long_instructions_are_loaded_in_parts() {
     );
 }
 
+/// A skill chooses the names of its files, which are shown after the text.
+#[tokio::test]
+async fn names_of_programs_do_not_hide_where_instructions_continue() {
+    let host = Host::new();
+    let text = format!(
+        "---\nname: long\ndescription: d\n---\n{}",
+        "Line.\n".repeat(5_000)
+    );
+    host.file("skills/long/SKILL.md", text);
+    for number in 10..18 {
+        let name = format!("{}/{number}{}.py", "d".repeat(240), "n".repeat(240));
+        host.script("long", &name, "print(1)\n");
+    }
+    let context = CallContext::default().max_text_bytes(8_000);
+    let arguments = json!({"name": "long"});
+    let part = host
+        .tools()
+        .call_in("load_skill", arguments, &context)
+        .await;
+    let text = part.text_within(8_000);
+    let next = &part.structured["next_offset"];
+    assert!(
+        text.contains(&format!("call load_skill with `offset` {next}.\n")),
+        "{text}"
+    );
+}
+
 /// The end of the text is what the tools accept: modules for import are not run, and a WebAssembly
 /// module reads its input from standard input.
 #[tokio::test]
@@ -699,7 +726,7 @@ async fn a_loaded_skill_ends_with_the_programs_that_its_tools_run() {
     }
 }
 
-/// A project chooses names and descriptions of its skills before anybody trusts it.
+/// A project chooses names and descriptions of its skills before a user trusts it.
 #[tokio::test]
 async fn skills_that_wait_for_trust_are_counted_and_plainly_named() {
     let host = host();
