@@ -406,6 +406,7 @@ async fn a_refusal_is_asked_once_and_the_program_runs_again() {
                 .requests
                 .push(result["inputRequests"]["permission"].clone());
             result = client.ok("tools/call", again).await;
+            assert!(result["inputRequests"].is_null(), "{result}");
         }
         let text = result["content"][0]["text"].as_str();
         assert_eq!(text, Some("Program output:\nshown"), "{result}");
