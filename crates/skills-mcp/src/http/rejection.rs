@@ -35,7 +35,7 @@ pub(super) enum Rejection {
     InvalidToken,
     /// The path does not exist.
     #[error(
-        "not found; the endpoint is /mcp, and the token that it wants is one of this server in `Authorization: Bearer TOKEN`, not one of OAuth"
+        "not found; the endpoint is /mcp; if it requires a token, send a token of this server in `Authorization: Bearer TOKEN`, not one of OAuth"
     )]
     NotFound,
     /// The path does not support the method.
