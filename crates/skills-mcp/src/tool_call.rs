@@ -99,8 +99,12 @@ pub(crate) async fn call(
     // Only if the call ended because of the request. If it succeeded in another way, no response is
     // needed.
     let is_required = output.has_code(ToolErrorCode::ApprovalRequired);
+    let needs_prompt = |prompt: &Elicitation| {
+        // The client calls again with the response, which must not repeat what a line wrote.
+        !output.repeats_effects && (is_required || prompt.is_after_refusal && output.is_error)
+    };
     match approver.unresolved() {
-        Some(Unresolved::Prompt(prompt)) if is_required || prompt.is_after_refusal => {
+        Some(Unresolved::Prompt(prompt)) if needs_prompt(prompt) => {
             return input_required(server, &binding, prompt).map(Into::into);
         }
         Some(Unresolved::Hint(hint)) if is_required => output.replace_hint(hint),

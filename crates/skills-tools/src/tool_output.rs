@@ -48,6 +48,9 @@ pub struct ToolOutput {
     pub exit_status: Option<ExecutionStatus>,
     /// Whether the call started a program.
     pub started_program: bool,
+    /// Whether the same call would repeat a change that this one made itself, such as a line of commands
+    /// that ended after a redirection wrote. Such a call is not made again to ask for an approval.
+    pub repeats_effects: bool,
     /// The skill that the call loaded. Its scripts can be further tools of the session; see
     /// [`ToolSet::session_definitions`](crate::ToolSet::session_definitions).
     pub loaded_skill: Option<String>,
@@ -65,6 +68,7 @@ impl ToolOutput {
             notes: Vec::new(),
             exit_status: None,
             started_program: false,
+            repeats_effects: false,
             loaded_skill: None,
         }
     }

@@ -15,6 +15,7 @@ mod fixture_server;
 #[cfg(feature = "http")]
 mod http;
 mod lifecycles;
+mod line_approval;
 mod long_texts;
 mod roots;
 mod skills;

@@ -10,6 +10,7 @@ mod redirected_files;
 
 use std::pin::Pin;
 
+use serde_json::Value;
 use skills_runtime::CapturedOutput;
 use skills_runtime::policy::{Access, FreeProgram};
 use skills_runtime::prompt::{LineCommand, LineStep, LineWord, ShellLine, WordPart};
@@ -86,6 +87,20 @@ pub(crate) trait PartRunner: Sync {
 impl EndedPart {
     pub(crate) fn into_tool_output(self) -> ToolOutput {
         self.output.into_tool_output(&self.timeout_seconds)
+    }
+
+    /// Returns the result of a line that an error ended after this part.
+    fn into_unfinished(self, error: &ToolError) -> ToolOutput {
+        let mut output = self.output.with_exit_code(0).into_tool_output("");
+        if let Some(data) = output.structured.as_object_mut() {
+            data.insert("exit_code".to_owned(), Value::Null);
+        }
+        output.exit_status = None;
+        output.fail_with(error);
+        if let Some(hint) = &error.hint {
+            output.add_own_line(&format!("Hint: {hint}"));
+        }
+        output
     }
 }
 

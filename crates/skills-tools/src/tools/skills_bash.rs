@@ -87,14 +87,16 @@ async fn call(
     };
     let command = CommandLine::parse(&arguments.command)?;
     let (files, cwd, stdin) = (&programs.files, &arguments.cwd, arguments.stdin);
-    let ended = match find_line(files, &command, stdin.is_some()) {
+    match find_line(files, &command, stdin.is_some()) {
         Some(line) => {
             let stdin = stdin.map(String::into_bytes);
             run_line(&call, files, &line, cwd, stdin).await
         }
-        None => call.run(Part::whole(command, cwd, stdin)).await,
-    };
-    Ok(ended?.into_tool_output())
+        None => Ok(call
+            .run(Part::whole(command, cwd, stdin))
+            .await?
+            .into_tool_output()),
+    }
 }
 
 /// A call, which is one command or a line of them.

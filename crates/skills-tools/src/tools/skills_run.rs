@@ -91,14 +91,16 @@ async fn call(
     let command = CommandLine::parse(&arguments.command)?;
     let (files, stdin) = (&programs.files, arguments.stdin);
     let line = find_line(files, &command, stdin.is_some()).filter(|_| call.start().is_some());
-    let ended = match line {
+    match line {
         Some(line) => {
             let stdin = stdin.map(String::into_bytes);
             run_line(&call, files, &line, "", stdin).await
         }
-        None => call.run(Part::whole(command, "", stdin)).await,
-    };
-    Ok(ended?.into_tool_output())
+        None => Ok(call
+            .run(Part::whole(command, "", stdin))
+            .await?
+            .into_tool_output()),
+    }
 }
 
 /// A call, which is one command or a line of them.

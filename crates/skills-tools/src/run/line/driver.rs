@@ -14,7 +14,7 @@ use crate::run::command_line::CommandLine;
 use crate::run::output::{ExitKind, ProgramOutput};
 use crate::virtual_files::VirtualFiles;
 use crate::virtual_path::VirtualPath;
-use crate::{ToolError, ToolErrorCode};
+use crate::{ToolError, ToolErrorCode, ToolOutput};
 
 /// Maximum number of programs that one line starts.
 const MAX_STARTS: usize = 64;
@@ -24,14 +24,15 @@ type StepFuture<'a> = Pin<Box<dyn Future<Output = Result<(), ToolError>> + Send 
 /// Runs a line that starts in the directory with a virtual path.
 ///
 /// # Errors
-/// As a call with the command that failed. What ran before is not undone.
+/// As a call with the command that failed, if it is the first one. Otherwise the result has the error
+/// and what was printed before. What ran before is not undone.
 pub(crate) async fn run_line(
     runner: &dyn PartRunner,
     files: &VirtualFiles,
     line: &ShellLine,
     current_dir: &str,
     stdin: Option<Vec<u8>>,
-) -> Result<EndedPart, ToolError> {
+) -> Result<ToolOutput, ToolError> {
     let mut driver = Driver {
         runner,
         files,
@@ -41,22 +42,18 @@ pub(crate) async fn run_line(
         code: 0,
         starts: 0,
         ended_parts: 0,
+        has_effects: false,
+        is_written: false,
         printed: Printed::default(),
         created: Vec::new(),
         ended: None,
         is_stopped: false,
         is_in_word: false,
     };
-    let result = driver.run_steps(line).await;
-    let ended = driver.ended_parts;
-    result.map_err(|mut error| {
-        if ended > 0 {
-            error.message = format!("{} (commands of the line that ran: {ended})", error.message);
-            error.is_after_start = true;
-        }
-        error
-    })?;
-    driver.finish()
+    match driver.run_steps(line).await {
+        Ok(()) => driver.finish(),
+        Err(error) => driver.fail(error),
+    }
 }
 
 struct Driver<'a> {
@@ -71,6 +68,10 @@ struct Driver<'a> {
     code: i32,
     starts: usize,
     ended_parts: usize,
+    /// Whether a part that is not free has ended.
+    has_effects: bool,
+    /// Whether a redirection wrote, or tried to.
+    is_written: bool,
     printed: Printed,
     /// The files that redirections wrote.
     created: Vec<OutputFile>,
@@ -141,6 +142,9 @@ impl Driver<'_> {
                 let mut all = Vec::new();
                 for word in values {
                     all.extend(self.expand(word).await?);
+                    if self.is_stopped {
+                        return Ok(());
+                    }
                 }
                 self.code = 0;
                 for value in all {
@@ -159,6 +163,9 @@ impl Driver<'_> {
 
     async fn change_directory(&mut self, word: &LineWord) -> Result<(), ToolError> {
         let words = self.expand(word).await?;
+        if self.is_stopped {
+            return Ok(());
+        }
         let [directory] = words.as_slice() else {
             return Err(ToolErrorCode::InvalidArguments
                 .error("cannot change the directory: expected one path"));
@@ -215,6 +222,10 @@ impl Driver<'_> {
         let mut words = Vec::new();
         for word in &command.words {
             words.extend(self.expand(word).await?);
+            // A command never runs with a part of its words.
+            if self.is_stopped {
+                return Ok(Stream::default());
+            }
         }
         self.starts += 1;
         if self.starts > MAX_STARTS {
@@ -230,8 +241,9 @@ impl Driver<'_> {
             stdin,
             passes_output: !is_last || self.is_in_word || files.iter().any(Option::is_some),
         };
-        let passes_output = part.passes_output;
+        let (passes_output, is_free) = (part.passes_output, part.is_free);
         let ended = self.runner.run_part(part).await?;
+        self.has_effects |= !is_free;
         let stdout = Stream::new(&ended.stdout, &ended.output.stdout);
         let stderr = Stream::new(&ended.stderr, &ended.output.stderr);
         let is_cut = ended.stdout.is_truncated() || ended.stderr.is_truncated();
@@ -281,6 +293,7 @@ impl Driver<'_> {
     }
 
     fn write(&mut self, mut file: OutputFile, bytes: &[u8]) -> Result<(), ToolError> {
+        self.is_written = true;
         file.write(self.files, bytes)?;
         self.created.push(file);
         Ok(())
@@ -314,6 +327,9 @@ impl Driver<'_> {
                 }
                 WordPart::Output { line, is_quoted } => {
                     let text = self.output_of(line).await?;
+                    if self.is_stopped {
+                        return Ok(Vec::new());
+                    }
                     split_fields(&mut fields, &text, *is_quoted);
                 }
             }
@@ -342,20 +358,41 @@ impl Driver<'_> {
         Ok(inner.text.trim_end_matches('\n').to_owned())
     }
 
-    fn finish(self) -> Result<EndedPart, ToolError> {
-        let Some(ended) = self.ended else {
+    /// Returns the result of a line that ended.
+    fn finish(self) -> Result<ToolOutput, ToolError> {
+        let (code, is_stopped, is_written) = (self.code, self.is_stopped, self.is_written);
+        let Some(mut ended) = self.merge() else {
             return Err(ToolErrorCode::InvalidArguments.error("the line starts no program"));
         };
+        if !is_stopped {
+            ended.output = ended.output.with_exit_code(code);
+        }
+        let mut output = ended.into_tool_output();
+        output.repeats_effects = is_written;
+        Ok(output)
+    }
+
+    /// Returns the result of a line that an error ended, with what was printed before.
+    fn fail(self, mut error: ToolError) -> Result<ToolOutput, ToolError> {
+        let repeats_effects = self.is_written || self.has_effects;
+        let count = self.ended_parts;
+        let Some(ended) = self.merge() else {
+            return Err(error);
+        };
+        error.message = format!("{} (commands of the line that ran: {count})", error.message);
+        let mut output = ended.into_unfinished(&error);
+        output.repeats_effects = repeats_effects;
+        Ok(output)
+    }
+
+    /// Returns the parts that ended as one, with what they printed and wrote.
+    fn merge(self) -> Option<EndedPart> {
+        let ended = self.ended?;
         let output: ProgramOutput = ended
             .output
             .with_streams(self.printed.stdout.text, self.printed.stderr.text)
             .with_written_files(self.created.iter().map(OutputFile::describe));
-        let output = if self.is_stopped {
-            output
-        } else {
-            output.with_exit_code(self.code)
-        };
-        Ok(EndedPart { output, ..ended })
+        Some(EndedPart { output, ..ended })
     }
 }
 

@@ -15,18 +15,29 @@ use crate::virtual_files::{ResolvedPath, VirtualFiles};
 use crate::virtual_path::VirtualPath;
 use crate::{ToolError, ToolErrorCode};
 
-/// Returns a path of a command as a virtual path.
+/// Returns a path of a command as a virtual path. A relative one stays below the working directory:
+/// unlike for the file tools, its first component names no mount and no skill, since it does not for
+/// the programs of the same line.
 pub(super) fn join_path(current_dir: &str, path: &str) -> String {
-    let path = path.strip_prefix("./").unwrap_or(path);
-    let path = path.trim_end_matches('/');
-    if path.starts_with('/') || current_dir.is_empty() {
+    let mut path = match path.trim_end_matches('/') {
+        "" if path.starts_with('/') => "/",
+        trimmed => trimmed,
+    };
+    if path.starts_with('/') {
         return path.to_owned();
     }
-    let is_here = path.is_empty() || path == ".";
-    if is_here {
-        current_dir.to_owned()
+    while let Some(rest) = path.strip_prefix("./") {
+        path = rest;
+    }
+    let base = match current_dir.trim_end_matches('/') {
+        "" if current_dir.is_empty() => ".",
+        "" => "/",
+        base => base,
+    };
+    if path.is_empty() || path == "." {
+        base.to_owned()
     } else {
-        format!("{}/{path}", current_dir.trim_end_matches('/'))
+        format!("{base}/{path}")
     }
 }
 
@@ -203,4 +214,34 @@ fn check_policy(
             ),
         )
         .with_hint(format!("ask the user to allow commands to {verb} it")))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::join_path;
+
+    #[test]
+    fn relative_paths_stay_below_the_working_directory() {
+        for (current_dir, path, expected) in [
+            ("", "a", "./a"),
+            ("", "./skills/kit", "./skills/kit"),
+            ("", "data/a.csv", "./data/a.csv"),
+            ("", ".", "."),
+            ("", "", "."),
+            ("", "a/", "./a"),
+            ("", "/", "/"),
+            ("", "///", "/"),
+            ("src", "/data/a", "/data/a"),
+            ("src", "././a", "src/a"),
+            ("src/", ".", "src"),
+            ("/skills/kit", "a", "/skills/kit/a"),
+            ("", ".//etc", ".//etc"),
+        ] {
+            assert_eq!(
+                join_path(current_dir, path),
+                expected,
+                "{current_dir} {path}"
+            );
+        }
+    }
 }

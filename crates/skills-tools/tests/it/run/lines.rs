@@ -8,7 +8,7 @@ use serde_json::json;
 use skills_runtime::Policy;
 use skills_runtime::policy::{Answer, Effect, Question, Rule, RuleSource};
 use skills_test_support::skip_without_sandbox;
-use skills_tools::{CallContext, ToolOutput};
+use skills_tools::{CallContext, Mount, ToolOutput};
 
 use super::{bash, kit, run, sees_virtual_paths};
 use crate::fixture::{Host, ToolOutputExt, Tools};
@@ -468,4 +468,88 @@ async fn lines_of_a_skill_start_in_the_workspace_too() {
             outcome.text()
         );
     }
+}
+
+/// A relative path of a line is in the workspace, as it is for the programs of the line.
+#[tokio::test]
+async fn relative_paths_of_a_line_name_no_skill_and_no_mount() {
+    if skip_without_sandbox() {
+        return;
+    }
+    let host = host();
+    host.file("workspace/skills/kit/own.txt", "own\n")
+        .file("workspace/data/old.csv", "old\n")
+        .file("mounted/a.csv", "precious\n");
+    let rules = [
+        host.write_rule(),
+        format!("write:{}", host.path("mounted").display()),
+    ];
+    let allow = |rules: Policy, text: &String| {
+        rules.rule(Rule::parse(Effect::Allow, RuleSource::Invocation, text).unwrap())
+    };
+    let policy = rules.iter().fold(Policy::default(), allow);
+    let builder = host.builder(host.runtime().policy(policy));
+    let builder = builder.mount(Mount::writable("data", host.path("mounted")));
+    let tools = host.wrap(builder.build().unwrap());
+    for (line, expected) in [
+        ("cd ./skills/kit && cat own.txt | cat", "own\n"),
+        ("cd skills/kit && cat own.txt | cat", "own\n"),
+        ("cat < skills/kit/own.txt", "own\n"),
+        ("echo skills/kit/*", "skills/kit/own.txt\n"),
+        ("sort c.txt > ./data/a.csv; cat data/a.csv", "b foo\n"),
+        ("echo x > data/b.csv; cat < data/b.csv", "x\n"),
+        ("echo data/*", "data/a.csv data/b.csv data/old.csv\n"),
+        ("cd data && echo *", "a.csv b.csv old.csv\n"),
+        ("cat < /data/a.csv", "precious\n"),
+    ] {
+        check(&tools, line, expected).await;
+    }
+    let mounted = fs::read_to_string(host.path("mounted/a.csv")).unwrap();
+    assert_eq!(mounted, "precious\n");
+    assert!(!host.path("mounted/b.csv").exists());
+    let outcome = bash(&tools, "cd / && ls", "").await;
+    assert_eq!(
+        outcome.code(),
+        Some("path_outside_mounts"),
+        "{}",
+        outcome.text()
+    );
+}
+
+/// A command with a part of its words does not run.
+#[tokio::test]
+async fn a_stopped_command_in_a_word_ends_the_line() {
+    if skip_without_sandbox() {
+        return;
+    }
+    let host = host();
+    let tools = given(&host);
+    for line in [
+        "echo after $(tail -f a.txt)",
+        "cd \"$(tail -f a.txt)\"; echo after",
+        "for f in after $(tail -f a.txt); do echo $f; done",
+    ] {
+        let arguments = json!({"command": line, "timeout": 1});
+        let outcome = tools.call("skills_bash", arguments).await;
+        let text = outcome.text();
+        assert_eq!(outcome.code(), Some("timed_out"), "{line}: {text}");
+        assert!(!text.contains("after\n"), "{line}: {text}");
+    }
+}
+
+/// What was printed before an error is kept.
+#[tokio::test]
+async fn a_failed_line_has_the_output_of_its_commands() {
+    if skip_without_sandbox() {
+        return;
+    }
+    let host = host();
+    let tools = given(&host);
+    let outcome = bash(&tools, "cat c.txt; echo x > log; cd nowhere; ls", "").await;
+    assert_eq!(outcome.code(), Some("not_found"), "{}", outcome.text());
+    assert!(outcome.is_error && outcome.repeats_effects && outcome.started_program);
+    assert_eq!(outcome.structured["stdout"], "b foo\n");
+    assert_eq!(outcome.structured["exit_code"], json!(null));
+    assert!(outcome.answer().contains("b foo"), "{}", outcome.text());
+    assert_eq!(outcome.files, ["/workspace/log"]);
 }
