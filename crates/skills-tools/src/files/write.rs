@@ -179,7 +179,7 @@ fn symlink_error(display_path: &str) -> ToolError {
 
 /// Returns the metadata of the existing file, and rejects everything but a regular file with one
 /// name.
-fn check_existing(
+pub(crate) fn check_existing(
     parent: &Dir,
     name: &str,
     display_path: &str,

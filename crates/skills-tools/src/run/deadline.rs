@@ -3,6 +3,7 @@
 use std::time::{Duration, Instant};
 
 use super::ProgramOptions;
+use crate::{ToolError, ToolErrorCode};
 
 /// A deadline for everything that a call does.
 pub(crate) struct Deadline {
@@ -31,6 +32,15 @@ impl Deadline {
             .unwrap_or(u64::MAX)
             // 0 would mean the default timeout of the runtime.
             .max(1)
+    }
+
+    /// Fails if no time remains.
+    pub(super) fn check(&self) -> Result<(), ToolError> {
+        if self.started.elapsed() < self.limit {
+            return Ok(());
+        }
+        let seconds = self.limit.as_secs_f64();
+        Err(ToolErrorCode::TimedOut.error(format!("Command timed out after {seconds} seconds")))
     }
 
     /// Returns the timeout in seconds as messages show it: the requested one, or the ceiling of the

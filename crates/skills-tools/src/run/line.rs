@@ -7,6 +7,7 @@
 mod driver;
 mod expansion;
 mod redirected_files;
+mod usage;
 
 use std::pin::Pin;
 
@@ -15,6 +16,7 @@ use skills_runtime::CapturedOutput;
 use skills_runtime::policy::{Access, FreeProgram};
 use skills_runtime::prompt::{LineCommand, LineStep, LineWord, ShellLine, WordPart};
 
+use super::Deadline;
 use super::command_line::CommandLine;
 use super::output::ProgramOutput;
 use crate::virtual_files::VirtualFiles;
@@ -82,6 +84,9 @@ pub(crate) type PartFuture<'a> =
 /// Runs the parts of a line, each as a call with this command would.
 pub(crate) trait PartRunner: Sync {
     fn run_part(&self, part: Part) -> PartFuture<'_>;
+
+    /// Returns the deadline of the call.
+    fn deadline(&self) -> &Deadline;
 }
 
 impl EndedPart {

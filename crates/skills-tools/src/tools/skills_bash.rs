@@ -111,6 +111,10 @@ impl PartRunner for BashCall<'_> {
     fn run_part(&self, part: Part) -> PartFuture<'_> {
         Box::pin(self.run(part))
     }
+
+    fn deadline(&self) -> &Deadline {
+        &self.deadline
+    }
 }
 
 impl BashCall<'_> {

@@ -117,6 +117,10 @@ impl PartRunner for RunCall<'_> {
     fn run_part(&self, part: Part) -> PartFuture<'_> {
         Box::pin(self.run(part))
     }
+
+    fn deadline(&self) -> &Deadline {
+        &self.deadline
+    }
 }
 
 impl RunCall<'_> {

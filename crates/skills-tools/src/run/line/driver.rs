@@ -1,6 +1,8 @@
 //! Runs the steps of a line in order.
 
+use std::future::poll_fn;
 use std::pin::Pin;
+use std::task::Poll;
 
 use skills_runtime::CapturedOutput;
 use skills_runtime::prompt::{
@@ -9,15 +11,13 @@ use skills_runtime::prompt::{
 
 use super::expansion::{Field, expand_pattern, split_fields};
 use super::redirected_files::{OutputFile, join_path, read_input};
+use super::usage::Usage;
 use super::{EndedPart, MAX_PASSED_BYTES, Part, PartRunner, is_free};
 use crate::run::command_line::CommandLine;
 use crate::run::output::{ExitKind, ProgramOutput};
 use crate::virtual_files::VirtualFiles;
 use crate::virtual_path::VirtualPath;
 use crate::{ToolError, ToolErrorCode, ToolOutput};
-
-/// Maximum number of programs that one line starts.
-const MAX_STARTS: usize = 64;
 
 type StepFuture<'a> = Pin<Box<dyn Future<Output = Result<(), ToolError>> + Send + 'a>>;
 
@@ -40,7 +40,7 @@ pub(crate) async fn run_line(
         current_dir: current_dir.to_owned(),
         stdin,
         code: 0,
-        starts: 0,
+        usage: Usage::default(),
         ended_parts: 0,
         has_effects: false,
         is_written: false,
@@ -66,7 +66,7 @@ struct Driver<'a> {
     stdin: Option<Vec<u8>>,
     /// The exit code of the last step.
     code: i32,
-    starts: usize,
+    usage: Usage,
     ended_parts: usize,
     /// Whether a part that is not free has ended.
     has_effects: bool,
@@ -135,6 +135,10 @@ impl Driver<'_> {
     }
 
     async fn run_step(&mut self, step: &LineStep) -> Result<(), ToolError> {
+        self.usage.add_step()?;
+        self.runner.deadline().check()?;
+        // A step can do nothing that waits, and the thread has other calls.
+        yield_once().await;
         match step {
             LineStep::ChangeDirectory(word) => self.change_directory(word).await,
             LineStep::Pipeline(commands) => self.run_pipeline(commands).await,
@@ -227,12 +231,7 @@ impl Driver<'_> {
                 return Ok(Stream::default());
             }
         }
-        self.starts += 1;
-        if self.starts > MAX_STARTS {
-            return Err(ToolErrorCode::TooLarge
-                .error(format!("the line starts more than {MAX_STARTS} programs"))
-                .with_hint("write a script, and run it with one command"));
-        }
+        self.usage.add_start()?;
         let part = Part {
             literal_words: super::literal_words(command).len(),
             is_free: is_free(command),
@@ -318,27 +317,48 @@ impl Driver<'_> {
         let mut fields = vec![Field::default()];
         for part in &word.parts {
             match part {
-                WordPart::Text(text) => Field::last(&mut fields).push_text(text),
+                WordPart::Text(text) => {
+                    self.usage.add_bytes(text.len())?;
+                    Field::last(&mut fields).push_text(text);
+                }
                 WordPart::Pattern(c) => Field::last(&mut fields).push_pattern(*c),
                 WordPart::Variable { name, is_quoted } => {
                     let value = self.variables.iter().rev().find(|(known, _)| known == name);
-                    let value = value.map(|(_, value)| value.clone()).unwrap_or_default();
-                    split_fields(&mut fields, &value, *is_quoted);
+                    let value = value.map_or("", |(_, value)| value);
+                    split_fields(&mut fields, value, *is_quoted, &mut self.usage)?;
                 }
                 WordPart::Output { line, is_quoted } => {
                     let text = self.output_of(line).await?;
                     if self.is_stopped {
                         return Ok(Vec::new());
                     }
-                    split_fields(&mut fields, &text, *is_quoted);
+                    split_fields(&mut fields, &text, *is_quoted, &mut self.usage)?;
                 }
             }
         }
         let mut words = Vec::new();
         for field in fields.into_iter().filter(Field::is_word) {
-            words.extend(expand_pattern(self.files, &self.current_dir, &field)?);
+            match field.text() {
+                Some(text) => words.push(text),
+                None => words.extend(self.names_of(field).await?),
+            }
         }
         Ok(words)
+    }
+
+    /// Returns the names that a pattern stands for, which are found on a blocking thread.
+    async fn names_of(&mut self, pattern: Field) -> Result<Vec<String>, ToolError> {
+        let (files, current_dir) = (self.files.clone(), self.current_dir.clone());
+        let mut usage = std::mem::take(&mut self.usage);
+        let expand = move || {
+            let names = expand_pattern(&files, &current_dir, &pattern, &mut usage);
+            (names, usage)
+        };
+        let expanded = skills_threads::run_blocking(expand).await;
+        let (names, usage) =
+            expanded.map_err(|_| ToolErrorCode::Internal.error("cannot expand a pattern"))?;
+        self.usage = usage;
+        names
     }
 
     /// Returns what a line in a word prints, without the line ends after it.
@@ -351,11 +371,14 @@ impl Driver<'_> {
         self.current_dir = current_dir;
         let inner = std::mem::replace(&mut self.printed.stdout, stdout);
         result?;
-        if inner.text.contains('\0') {
-            return Err(ToolErrorCode::InvalidArguments
-                .error("the output of a command in a word contains a NUL character"));
-        }
-        Ok(inner.text.trim_end_matches('\n').to_owned())
+        // As it was printed: the words are for programs, which do not know what a model sees.
+        let text = String::from_utf8(inner.bytes).ok();
+        let Some(text) = text.filter(|text| !text.contains('\0')) else {
+            return Err(ToolErrorCode::InvalidArguments.error(
+                "the output of a command in a word is not UTF-8, or contains a NUL character",
+            ));
+        };
+        Ok(text.trim_end_matches('\n').to_owned())
     }
 
     /// Returns the result of a line that ended.
@@ -394,6 +417,19 @@ impl Driver<'_> {
             .with_written_files(self.created.iter().map(OutputFile::describe));
         Some(EndedPart { output, ..ended })
     }
+}
+
+/// Lets other tasks of the thread run.
+async fn yield_once() {
+    let mut has_yielded = false;
+    poll_fn(|context| {
+        if std::mem::replace(&mut has_yielded, true) {
+            return Poll::Ready(());
+        }
+        context.waker().wake_by_ref();
+        Poll::Pending
+    })
+    .await;
 }
 
 fn too_much_output() -> ToolError {

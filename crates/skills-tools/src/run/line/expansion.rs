@@ -3,6 +3,7 @@
 use std::ffi::OsString;
 
 use super::redirected_files::join_path;
+use super::usage::Usage;
 use crate::files::io_error;
 use crate::files::list::{self, HiddenFiles, ListRoot};
 use crate::virtual_files::VirtualFiles;
@@ -53,35 +54,57 @@ impl Field {
     pub(super) fn is_word(&self) -> bool {
         self.is_word
     }
+
+    /// Returns the text of a word; `None` for a pattern.
+    pub(super) fn text(&self) -> Option<String> {
+        (!is_pattern(&self.tokens)).then(|| text_of(&self.tokens))
+    }
+}
+
+fn is_pattern(tokens: &[Token]) -> bool {
+    tokens.iter().any(|one| !matches!(one, Token::Char(_)))
 }
 
 /// Adds the value of an expansion to a word, which it splits at white space unless it is quoted. Its
 /// characters have no meaning: unlike in a shell it is no pattern.
-pub(super) fn split_fields(fields: &mut Vec<Field>, value: &str, is_quoted: bool) {
+///
+/// # Errors
+/// Fails if a limit of the line is reached; nothing was added then.
+pub(super) fn split_fields(
+    fields: &mut Vec<Field>,
+    value: &str,
+    is_quoted: bool,
+    usage: &mut Usage,
+) -> Result<(), ToolError> {
+    usage.add_bytes(value.len())?;
     if is_quoted {
         Field::last(fields).push_text(value);
-        return;
+        return Ok(());
     }
+    let is_space = |c| matches!(c, ' ' | '\t' | '\n');
+    usage.add_words(
+        value
+            .split(is_space)
+            .filter(|word| !word.is_empty())
+            .count(),
+    )?;
     for c in value.chars() {
-        if !matches!(c, ' ' | '\t' | '\n') {
+        if !is_space(c) {
             Field::last(fields).push_text(c.encode_utf8(&mut [0; 4]));
         } else if Field::last(fields).is_word {
             fields.push(Field::default());
         }
     }
+    Ok(())
 }
 
-/// Returns the words that a word stands for: the names of files if it is a pattern with any, else its
-/// text. A name that begins with `-` gets `./` before it, so that it is no option.
+/// Returns the words that a pattern stands for: the names of files if there are any, else its text. A name that begins with `-` gets `./` before it, so that it is no option.
 pub(super) fn expand_pattern(
     files: &VirtualFiles,
     current_dir: &str,
     field: &Field,
+    usage: &mut Usage,
 ) -> Result<Vec<String>, ToolError> {
-    let is_pattern = |tokens: &[Token]| tokens.iter().any(|one| !matches!(one, Token::Char(_)));
-    if !is_pattern(&field.tokens) {
-        return Ok(vec![text_of(&field.tokens)]);
-    }
     let parts: Vec<&[Token]> = field.tokens.split(|one| *one == Token::Char('/')).collect();
     let mut found = vec![String::new()];
     for (index, part) in parts.iter().enumerate() {
@@ -90,6 +113,7 @@ pub(super) fn expand_pattern(
         let mut longer = Vec::new();
         for path in &found {
             if is_pattern(part) {
+                usage.add_examined(1)?;
                 let names = matching_names(files, &join_path(current_dir, path), part)?;
                 longer.extend(
                     names
@@ -99,19 +123,22 @@ pub(super) fn expand_pattern(
             } else {
                 longer.push(format!("{path}{}{separator}", text_of(part)));
             }
+            if longer.len() > MAX_NAMES {
+                return Err(ToolErrorCode::TooLarge
+                    .error(format!("a pattern stands for more than {MAX_NAMES} names"))
+                    .with_hint("name the directory, or use `find`"));
+            }
         }
         found = longer;
-        if found.len() > MAX_NAMES {
-            return Err(ToolErrorCode::TooLarge
-                .error(format!("a pattern stands for more than {MAX_NAMES} names"))
-                .with_hint("name the directory, or use `find`"));
-        }
     }
     // What follows a pattern may not exist.
     let ends_in_text = parts.last().is_some_and(|part| !is_pattern(part));
     if ends_in_text {
+        usage.add_examined(found.len())?;
         found.retain(|path| exists(files, &join_path(current_dir, path)));
     }
+    usage.add_words(found.len())?;
+    usage.add_bytes(found.iter().map(String::len).sum())?;
     if found.is_empty() {
         return Ok(vec![text_of(&field.tokens)]);
     }
@@ -272,7 +299,7 @@ mod tests {
         let words = |value: &str, is_quoted: bool| {
             let mut fields = vec![Field::default()];
             Field::last(&mut fields).push_text("x");
-            split_fields(&mut fields, value, is_quoted);
+            split_fields(&mut fields, value, is_quoted, &mut Usage::default()).unwrap();
             let fields = fields.into_iter().filter(Field::is_word);
             fields
                 .map(|field| text_of(&field.tokens))

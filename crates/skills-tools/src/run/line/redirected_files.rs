@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 
+use cap_std::fs::Dir;
 use serde_json::{Value, json};
 use skills_runtime::policy::Access;
 use skills_threads::lock;
@@ -90,7 +91,7 @@ pub(super) struct OutputFile {
 }
 
 impl OutputFile {
-    /// Checks that a file may be written: in the writable workspace or a mount, by rules without a
+    /// Checks that a file can and may be written: in the writable workspace or a mount, by rules without a
     /// question, and not one that is executed or trusted by other programs.
     pub(super) fn find(
         files: &VirtualFiles,
@@ -108,11 +109,8 @@ impl OutputFile {
                 )
                 .with_hint("write to the workspace instead"));
         }
-        if resolved.parts.is_empty() {
-            return Err(ToolErrorCode::IsADirectory.error_at(
-                &resolved.display,
-                format!("'{}' is a directory", resolved.display),
-            ));
+        if resolved.parts.is_empty() || path.ends_with('/') {
+            return Err(is_a_directory(&resolved));
         }
         files.check_writable(&resolved)?;
         check_policy(
@@ -121,6 +119,8 @@ impl OutputFile {
             resolved.host_path.clone(),
             Access::ReadWrite,
         )?;
+        let (parent, name) = open_target(&resolved)?;
+        write::check_existing(&parent, name, &resolved.display)?;
         Ok(Self {
             resolved,
             mode: if append {
@@ -136,9 +136,6 @@ impl OutputFile {
     /// Writes the file as a whole: it is opened here, without following a symlink.
     pub(super) fn write(&mut self, files: &VirtualFiles, bytes: &[u8]) -> Result<(), ToolError> {
         let resolved = &self.resolved;
-        let Some((name, parents)) = resolved.parts.split_last() else {
-            return Err(ToolErrorCode::IsADirectory.error("cannot write a directory"));
-        };
         let _write_guard = lock(&files.write_lock);
         let size = bytes.len() as u64;
         resolved.quota.reserve(size).map_err(|remaining| {
@@ -148,18 +145,7 @@ impl OutputFile {
             );
             ToolErrorCode::TooLarge.error_at(&resolved.display, message)
         })?;
-        let parent = write::open_parent(&resolved.base_dir, parents, &resolved.display);
-        let parent = parent.map_err(|error| match error.code {
-            ToolErrorCode::Conflict => ToolErrorCode::NotFound.error_at(
-                &resolved.display,
-                format!(
-                    "cannot write '{}': its directory does not exist",
-                    resolved.display
-                ),
-            ),
-            _ => error,
-        });
-        let written = parent.and_then(|parent| {
+        let written = open_target(resolved).and_then(|(parent, name)| {
             let request = WriteRequest {
                 display_path: &resolved.display,
                 content: bytes,
@@ -183,6 +169,32 @@ impl OutputFile {
         let data = json!({"path": path, "size": self.bytes, "created": self.is_new});
         (path, data)
     }
+}
+
+/// Opens the directory of a file, without following a symlink, and returns the name of the file in it.
+fn open_target(resolved: &ResolvedPath) -> Result<(Dir, &str), ToolError> {
+    let Some((name, parents)) = resolved.parts.split_last() else {
+        return Err(is_a_directory(resolved));
+    };
+    let parent = write::open_parent(&resolved.base_dir, parents, &resolved.display);
+    let parent = parent.map_err(|error| match error.code {
+        ToolErrorCode::Conflict => ToolErrorCode::NotFound.error_at(
+            &resolved.display,
+            format!(
+                "cannot write '{}': its directory does not exist",
+                resolved.display
+            ),
+        ),
+        _ => error,
+    })?;
+    Ok((parent, name))
+}
+
+fn is_a_directory(resolved: &ResolvedPath) -> ToolError {
+    ToolErrorCode::IsADirectory.error_at(
+        &resolved.display,
+        format!("'{}' is a directory", resolved.display),
+    )
 }
 
 /// Fails unless rules let a program access the path without a question. The tools that read and write

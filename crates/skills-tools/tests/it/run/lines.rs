@@ -553,3 +553,79 @@ async fn a_failed_line_has_the_output_of_its_commands() {
     assert!(outcome.answer().contains("b foo"), "{}", outcome.text());
     assert_eq!(outcome.files, ["/workspace/log"]);
 }
+
+/// A line that starts no program, or few, uses little time and memory.
+#[tokio::test]
+async fn what_a_line_does_itself_has_limits() {
+    if skip_without_sandbox() {
+        return;
+    }
+    let host = host();
+    for name in 0..900 {
+        host.file(&format!("workspace/many/{name}.d"), "");
+    }
+    let tools = given(&host);
+    let values = "x ".repeat(1_500);
+    let twice = "\"$f$f$f$f$f$f$f$f\"";
+    let patterns = "many/* ".repeat(60);
+    let missing = "many/*/x ".repeat(9);
+    for line in [
+        format!("for f in {values}; do cd .; done; ls"),
+        format!("for a in {values}; do for b in {values}; do cd .; done; done; ls"),
+        format!("for f in \"$(seq 90000)\"; do echo {twice} | wc -c; done"),
+        "echo $(seq 60000) | wc -l".to_owned(),
+        format!("echo {patterns} | wc -l"),
+        format!("echo {missing} | wc -l"),
+    ] {
+        let outcome = bash(&tools, &line, "").await;
+        let start: String = line.chars().take(30).collect();
+        assert_eq!(
+            outcome.code(),
+            Some("too_large"),
+            "{start}: {}",
+            outcome.text()
+        );
+    }
+}
+
+/// A command does not run for a file that cannot be written.
+#[tokio::test]
+async fn a_target_is_checked_before_its_command_runs() {
+    if skip_without_sandbox() {
+        return;
+    }
+    let host = host();
+    fs::hard_link(host.path("workspace/c.txt"), host.path("outside/hard.txt")).unwrap();
+    let tools = given(&host);
+    for target in [
+        "missing/log.txt",
+        "src",
+        "new/",
+        "link.txt",
+        "outward/x",
+        "c.txt",
+    ] {
+        let asked = asked();
+        let arguments = json!({"command": format!("tee ran.txt < d.json > {target}")});
+        let outcome = tools
+            .call_in("skills_bash", arguments, &asked.context)
+            .await;
+        assert!(outcome.is_error, "{target}: {}", outcome.text());
+        assert!(asked.questions.lock().unwrap().is_empty(), "{target}");
+    }
+    assert!(!host.path("workspace/ran.txt").exists());
+}
+
+#[tokio::test]
+async fn the_output_in_a_word_is_what_was_printed() {
+    if skip_without_sandbox() {
+        return;
+    }
+    let host = host();
+    let tools = given(&host);
+    for line in ["echo $(printf '\\377')", "echo \"$(printf 'a\\000b')\""] {
+        let outcome = bash(&tools, line, "").await;
+        let text = outcome.text();
+        assert_eq!(outcome.code(), Some("invalid_arguments"), "{line}: {text}");
+    }
+}
