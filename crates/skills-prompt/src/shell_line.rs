@@ -260,6 +260,10 @@ impl Parser<'_> {
         if !is_name || !name.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_') {
             return None;
         }
+        // A shell has one variable of a name, and programs get these from it.
+        if self.names.contains(&name) || is_environment_variable(&name) {
+            return None;
+        }
         self.take_word(&name)?;
         self.take_word("in")?;
         let mut values = Vec::new();
@@ -509,6 +513,16 @@ impl Parser<'_> {
             self.skip_space();
         }
     }
+}
+
+/// Returns true for variables that a shell or its programs read.
+fn is_environment_variable(name: &str) -> bool {
+    const NAMES: [&str; 14] = [
+        "_", "CDPATH", "ENV", "HOME", "IFS", "LANG", "LANGUAGE", "OLDPWD", "PATH", "PWD", "SHELL",
+        "TERM", "TMPDIR", "TZ",
+    ];
+    let prefixes = ["BASH", "LC_", "LD_", "PYTHON", "SKILLS_"];
+    NAMES.contains(&name) || prefixes.iter().any(|prefix| name.starts_with(prefix))
 }
 
 impl LineCommand {
@@ -782,6 +796,10 @@ mod tests {
             "for f; do a; done",
             "for 1 in a; do b; done",
             "for f in a; do b $g; done",
+            "for f in a; do for f in b; do c $f; done; echo $f; done",
+            "for PATH in a; do ls; done",
+            "for IFS in a; do ls; done",
+            "for LC_ALL in a; do ls; done",
             "for f in a; do b; done > c",
             "for f in a; do b; done; c $f",
             "[ -f a",
