@@ -22,6 +22,7 @@ use crate::precompile;
 use crate::preview::{PlannedContent, Preview};
 use crate::request::with_read_only_paths;
 use crate::run_handle::RunHandle;
+use crate::run_subject::HOST_COMMAND_NAME;
 use crate::services::{ExecutorConfig, Services};
 use crate::session_directory::SessionDirectory;
 
@@ -217,6 +218,18 @@ impl Executor {
     #[must_use]
     pub fn allows_any_program(&self, directory: &Path) -> bool {
         self.is_allowed(Request::for_host_command(directory).spawn_any())
+    }
+
+    /// Returns true if commands of a skill, or those without one, can be
+    /// [confined](Request::confine), which a [free program](skills_policy::FreeProgram) that does more
+    /// than read needs.
+    #[must_use]
+    pub fn confines_commands(&self, skill: Option<&str>) -> bool {
+        let backends = &self.services.config().backends;
+        let name = skill.unwrap_or(HOST_COMMAND_NAME);
+        let mode = HostCommand::Program(String::new()).mode();
+        let backend = backends.for_run(name, &mode, backends.preferred(name));
+        backend.is_ok_and(|backend| backend.confines_commands())
     }
 
     fn is_allowed(&self, request: Request) -> bool {

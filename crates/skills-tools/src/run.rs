@@ -51,8 +51,6 @@ pub(crate) use session_dirs::SessionDirectories;
 
 /// Maximum number of captured bytes per output stream.
 const MAX_OUTPUT_BYTES: usize = 256 * 1024;
-/// Maximum number of captured bytes of a part of a line that passes its output on.
-const PASSED_CAPTURE_BYTES: usize = MAX_PASSED_BYTES;
 /// Maximum size of standard input, in bytes.
 pub(crate) const MAX_STDIN_BYTES: usize = 1 << 20;
 /// Maximum timeout in seconds, unless the operator's is longer. A ceiling of the policy may be
@@ -235,7 +233,7 @@ impl ProgramRunner {
         visible_dirs.add_to(&mut options);
         options.stdin = part.stdin.take();
         if part.passes_output {
-            options.captured_bytes = Some(PASSED_CAPTURE_BYTES);
+            options.captured_bytes = Some(MAX_PASSED_BYTES);
         }
         let hosts = parse_hosts(hosts)?;
         if !part.is_free {

@@ -20,7 +20,8 @@ use super::Deadline;
 use super::command_line::CommandLine;
 use super::output::ProgramOutput;
 use crate::virtual_files::VirtualFiles;
-use crate::{ToolError, ToolOutput};
+use crate::virtual_path::VirtualPath;
+use crate::{ToolError, ToolErrorCode, ToolOutput};
 
 pub(crate) use driver::run_line;
 
@@ -111,9 +112,11 @@ impl EndedPart {
 
 /// Returns the tree of a line that runs without a shell: at most one of its parts can need a question,
 /// and that one is known before anything runs. `None` if a shell runs it, which is one question.
+/// `skill` is the name of the skill for which its commands run.
 pub(crate) fn find_line(
     files: &VirtualFiles,
     command: &CommandLine,
+    skill: Option<&str>,
     has_stdin: bool,
 ) -> Option<ShellLine> {
     let CommandLine::Shell(text) = command else {
@@ -129,8 +132,66 @@ pub(crate) fn find_line(
     let is_single = matches!(line.steps.as_slice(), [(_, LineStep::Pipeline(_))]);
     let ends_in_command = !matches!(line.steps.last(), Some((_, LineStep::ChangeDirectory(_))));
     let reads_names = executor.allows_path(workspace, workspace, Access::ReadOnly);
-    (ends_in_command && reads_names && (is_single || !has_stdin) && has_one_question(&line))
-        .then_some(line)
+    let has_no_shell_part = !reads_stdin_in_word(&line, has_stdin)
+        && !has_outside_pattern(files, &line)
+        && (executor.confines_commands(skill) || !needs_confinement(&line));
+    (has_no_shell_part
+        && ends_in_command
+        && reads_names
+        && (is_single || !has_stdin)
+        && has_one_question(&line))
+    .then_some(line)
+}
+
+/// Returns true if a program is free only where it can be confined.
+fn needs_confinement(line: &ShellLine) -> bool {
+    let names = line.commands().into_iter().map(literal_words);
+    names
+        .filter_map(|words| FreeProgram::of(words.first()?))
+        .any(FreeProgram::does_more)
+}
+
+/// Returns true if a `$(…)` is where a shell gives its commands the input of the line or of a pipe.
+fn reads_stdin_in_word(line: &ShellLine, has_stdin: bool) -> bool {
+    let in_word = |word: &LineWord, has_stdin: bool| {
+        word.parts.iter().any(|part| match part {
+            WordPart::Output { line, .. } => has_stdin || reads_stdin_in_word(line, false),
+            _ => false,
+        })
+    };
+    line.steps.iter().any(|(_, step)| match step {
+        LineStep::ChangeDirectory(word) => in_word(word, has_stdin),
+        LineStep::Pipeline(commands) => commands.iter().enumerate().any(|(index, command)| {
+            let has_input = has_stdin || index > 0;
+            command.words.iter().any(|word| in_word(word, has_input))
+        }),
+        LineStep::For { values, body, .. } => {
+            values.iter().any(|word| in_word(word, has_stdin))
+                || reads_stdin_in_word(body, has_stdin)
+        }
+    })
+}
+
+/// Returns true if a pattern is about names outside of the workspace, the skills and the mounts.
+fn has_outside_pattern(files: &VirtualFiles, line: &ShellLine) -> bool {
+    let is_outside = |word: &LineWord| {
+        let is_pattern = |part: &WordPart| matches!(part, WordPart::Pattern(_));
+        let Some(WordPart::Text(text)) = word.parts.first() else {
+            return false;
+        };
+        let directory = text.rfind('/').map(|end| &text[..end]);
+        directory.is_some_and(|directory| {
+            let path = if directory.is_empty() { "/" } else { directory };
+            let resolved = VirtualPath::parse(path).and_then(|path| files.resolve(&path));
+            let is_absolute = text.starts_with('/') && word.parts.iter().any(is_pattern);
+            is_absolute
+                && resolved.is_err_and(|error| error.code == ToolErrorCode::PathOutsideMounts)
+        })
+    };
+    let commands = line.commands();
+    commands
+        .iter()
+        .any(|command| command.words.iter().any(is_outside))
 }
 
 /// Returns true if at most one command is not free, and its words do not depend on output or variables.

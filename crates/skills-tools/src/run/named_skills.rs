@@ -59,8 +59,8 @@ pub(crate) fn with_absolute_program(files: &VirtualFiles, command: CommandLine) 
     CommandLine::Argv(words)
 }
 
-/// Returns the skill whose program a command starts by its path, or the first of a line that does;
-/// `None` if the command is invalid or starts no program of a skill.
+/// Returns the skill that has the program that a command, or the first of a line that does, starts by
+/// its path; `None` if the command is invalid or starts no program of a skill.
 pub(crate) fn skill_of_command(programs: &ProgramRunner, command: &str) -> Option<Entry> {
     let parts = literal_commands(CommandLine::parse(command).ok()?);
     parts

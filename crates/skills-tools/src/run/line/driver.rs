@@ -5,6 +5,7 @@ use std::pin::Pin;
 use std::task::Poll;
 
 use skills_runtime::CapturedOutput;
+use skills_runtime::policy::FreeProgram;
 use skills_runtime::prompt::{
     LineCommand, LineOutput, LineStep, LineWord, RunIf, ShellLine, WordPart,
 };
@@ -232,15 +233,17 @@ impl Driver<'_> {
             }
         }
         self.usage.add_start()?;
+        let is_free = is_free(command);
+        check_expanded(is_free, &words)?;
         let part = Part {
             literal_words: super::literal_words(command).len(),
-            is_free: is_free(command),
+            is_free,
             command: CommandLine::Argv(words),
             current_dir: self.current_dir.clone(),
             stdin,
             passes_output: !is_last || self.is_in_word || files.iter().any(Option::is_some),
         };
-        let (passes_output, is_free) = (part.passes_output, part.is_free);
+        let passes_output = part.passes_output;
         let ended = self.runner.run_part(part).await?;
         self.has_effects |= !is_free;
         let stdout = Stream::new(&ended.stdout, &ended.output.stdout);
@@ -417,6 +420,22 @@ impl Driver<'_> {
             .with_written_files(self.created.iter().map(OutputFile::describe));
         Some(EndedPart { output, ..ended })
     }
+}
+
+/// Fails if a command that was free before expansion is not free any more: nothing asks in the middle of
+/// a line.
+fn check_expanded(is_free: bool, words: &[String]) -> Result<(), ToolError> {
+    let Some((name, args)) = words.split_first() else {
+        return Ok(());
+    };
+    let wants_more = FreeProgram::of(name).is_some_and(|program| program.wants_more(args));
+    if !is_free || !wants_more {
+        return Ok(());
+    }
+    let error = ToolErrorCode::PermissionDenied.error(format!(
+        "cannot run `{name}`: an expansion has an option that needs permission"
+    ));
+    Err(error.with_hint("write the option into the command, so that the user can be asked"))
 }
 
 /// Lets other tasks of the thread run.

@@ -107,6 +107,7 @@ pub(super) fn expand_pattern(
 ) -> Result<Vec<String>, ToolError> {
     let parts: Vec<&[Token]> = field.tokens.split(|one| *one == Token::Char('/')).collect();
     let mut found = vec![String::new()];
+    let mut is_literal = true;
     for (index, part) in parts.iter().enumerate() {
         let is_last = index + 1 == parts.len();
         let separator = if is_last { "" } else { "/" };
@@ -114,7 +115,12 @@ pub(super) fn expand_pattern(
         for path in &found {
             if is_pattern(part) {
                 usage.add_examined(1)?;
-                let names = matching_names(files, &join_path(current_dir, path), part)?;
+                let names = matching_names(files, &join_path(current_dir, path), part);
+                let names = match names {
+                    Err(error) if is_literal && !is_missing(&error) => return Err(error),
+                    // Names that a pattern found, such as links out of the workspace, may lead nowhere.
+                    names => names.unwrap_or_default(),
+                };
                 longer.extend(
                     names
                         .into_iter()
@@ -130,12 +136,14 @@ pub(super) fn expand_pattern(
             }
         }
         found = longer;
+        is_literal &= !is_pattern(part);
     }
     // What follows a pattern may not exist.
     let ends_in_text = parts.last().is_some_and(|part| !is_pattern(part));
     if ends_in_text {
         usage.add_examined(found.len())?;
-        found.retain(|path| exists(files, &join_path(current_dir, path)));
+        let is_directory = parts.last().is_some_and(|part| part.is_empty());
+        found.retain(|path| exists(files, &join_path(current_dir, path), is_directory));
     }
     usage.add_words(found.len())?;
     usage.add_bytes(found.iter().map(String::len).sum())?;
@@ -161,8 +169,18 @@ fn text_of(tokens: &[Token]) -> String {
     chars.collect()
 }
 
-fn exists(files: &VirtualFiles, path: &str) -> bool {
+fn is_missing(error: &ToolError) -> bool {
+    matches!(
+        error.code,
+        ToolErrorCode::NotFound | ToolErrorCode::NotADirectory
+    )
+}
+
+fn exists(files: &VirtualFiles, path: &str, is_directory: bool) -> bool {
     let resolved = VirtualPath::parse(path).and_then(|path| files.resolve(&path));
+    if is_directory {
+        return resolved.is_ok_and(|resolved| files.open_directory(&resolved).is_ok());
+    }
     resolved.is_ok_and(|resolved| {
         let path: std::path::PathBuf = resolved.parts.iter().collect();
         files.check_visible(&resolved, &resolved.host_path).is_ok()
@@ -170,19 +188,15 @@ fn exists(files: &VirtualFiles, path: &str) -> bool {
     })
 }
 
-/// Returns the sorted names in a directory that match a pattern; none if it is no directory.
+/// Returns the sorted names in a directory that match a pattern.
 fn matching_names(
     files: &VirtualFiles,
     directory: &str,
     pattern: &[Token],
 ) -> Result<Vec<String>, ToolError> {
-    let Ok(resolved) = VirtualPath::parse(directory).and_then(|path| files.resolve(&path)) else {
-        return Ok(Vec::new());
-    };
-    // A link out of the workspace leads nowhere, and hidden directories are not listed.
-    let Ok((opened, canonical)) = files.open_directory(&resolved) else {
-        return Ok(Vec::new());
-    };
+    let resolved = files.resolve(&VirtualPath::parse(directory)?)?;
+    // Fails for a link out of the workspace, and for a hidden directory.
+    let (opened, canonical) = files.open_directory(&resolved)?;
     let root_path = resolved.base_path();
     let list_root = ListRoot {
         root: &resolved.base_dir,

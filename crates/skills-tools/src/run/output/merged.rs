@@ -1,22 +1,24 @@
 //! The result of several runs as one.
 
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 use skills_runtime::{ExecutionStatus, Termination};
 
 use super::{ExitKind, MAX_NOTES, ProgramOutput};
 use crate::run::MAX_OUTPUT_BYTES;
 
 /// The lists of a result that the runs have in common.
-const LISTS: [&str; 4] = ["files_changed", "notes", "help", "refused"];
+const LISTS: [&str; 3] = ["notes", "help", "refused"];
 
 impl ProgramOutput {
-    /// Adds what an earlier run of the same call has to say. How this one ended stays.
+    /// Adds the result of an earlier run of the same call. How this one ended stays.
     pub(crate) fn after(mut self, earlier: Self) -> Self {
         self.explanation = joined(earlier.explanation, self.explanation);
         self.notes = joined(earlier.notes, self.notes);
         self.notes.truncate(MAX_NOTES);
         self.files = joined(earlier.files, self.files);
         self.lacks_package |= earlier.lacks_package;
+        self.printed_bytes = self.printed_bytes.saturating_add(earlier.printed_bytes);
+        self.add_earlier_files(&earlier.data);
         for name in LISTS {
             let list = |data: &Value| data.as_array().cloned().unwrap_or_default();
             let before = earlier.data.get(name).map(list).unwrap_or_default();
@@ -26,7 +28,7 @@ impl ProgramOutput {
                     .insert(name.to_owned(), json!(joined(before, after)));
             }
         }
-        let duration = |data: &serde_json::Map<String, Value>| {
+        let duration = |data: &Map<String, Value>| {
             data.get("duration_ms")
                 .and_then(Value::as_u64)
                 .unwrap_or_default()
@@ -41,7 +43,30 @@ impl ProgramOutput {
         self
     }
 
-    /// Replaces what was printed, of which a result has at most 256 KiB of each stream.
+    /// Adds the files that an earlier run changed. A file of both is listed once, as it is now.
+    fn add_earlier_files(&mut self, earlier: &Map<String, Value>) {
+        let files_of = |data: &Map<String, Value>| {
+            let files = data.get("files_changed").and_then(Value::as_array);
+            files.cloned().unwrap_or_default()
+        };
+        let mut files = files_of(earlier);
+        for mut file in files_of(&self.data) {
+            if let Some(known) = files.iter().position(|one| one["path"] == file["path"]) {
+                let known = files.remove(known);
+                // It did not exist before the call.
+                if known["created"] == json!(true) {
+                    file["created"] = json!(true);
+                }
+            }
+            files.push(file);
+        }
+        if !files.is_empty() {
+            self.data.insert("files_changed".to_owned(), json!(files));
+        }
+    }
+
+    /// Replaces what was printed, of which a result has at most 256 KiB of each stream: three
+    /// quarters from the beginning, the rest from the end.
     pub(crate) fn with_streams(mut self, stdout: String, stderr: String) -> Self {
         self.stdout = self.limited("stdout", stdout);
         self.stderr = self.limited("stderr", stderr);
@@ -50,17 +75,17 @@ impl ProgramOutput {
 
     fn limited(&mut self, name: &str, mut text: String) -> String {
         if text.len() > MAX_OUTPUT_BYTES {
-            let omitted = text.len() - MAX_OUTPUT_BYTES;
-            let end = text.floor_char_boundary(MAX_OUTPUT_BYTES);
-            text.truncate(end);
-            text.push_str(&format!("\n[{omitted} more bytes are omitted]\n"));
+            let head = text.floor_char_boundary(MAX_OUTPUT_BYTES / 4 * 3);
+            let tail = text.ceil_char_boundary(text.len() - MAX_OUTPUT_BYTES / 4);
+            let omitted = format!("\n[{} more bytes are omitted]\n", tail - head);
+            text.replace_range(head..tail, &omitted);
             self.data.insert(format!("{name}_truncated"), json!(true));
         }
         self.data.insert(name.to_owned(), json!(text));
         text
     }
 
-    /// Adds files that were written beside the programs, by their virtual paths.
+    /// Adds files that redirections wrote, by their virtual paths.
     pub(crate) fn with_written_files(
         mut self,
         written: impl Iterator<Item = (String, Value)>,

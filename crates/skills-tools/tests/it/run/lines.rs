@@ -629,3 +629,100 @@ async fn the_output_in_a_word_is_what_was_printed() {
         assert_eq!(outcome.code(), Some("invalid_arguments"), "{line}: {text}");
     }
 }
+
+/// An option from an expansion is an error: a line asks only for what its text shows.
+#[tokio::test]
+async fn free_commands_ask_for_nothing_that_an_expansion_adds() {
+    if skip_without_sandbox() {
+        return;
+    }
+    let host = host();
+    let tools = given(&host);
+    for (line, code) in [
+        ("sort $(echo -o stolen.txt) a.txt", "permission_denied"),
+        (
+            "for f in -i; do sed $f s/b/c/ a.txt; done",
+            "permission_denied",
+        ),
+        ("uniq $(echo a.txt stolen.txt)", "permission_denied"),
+    ] {
+        let asked = asked();
+        let arguments = json!({"command": line});
+        let outcome = tools
+            .call_in("skills_bash", arguments, &asked.context)
+            .await;
+        assert_eq!(outcome.code(), Some(code), "{line}: {}", outcome.text());
+        assert!(asked.questions.lock().unwrap().is_empty(), "{line}");
+    }
+    assert!(!host.path("workspace/stolen.txt").exists());
+}
+
+#[tokio::test]
+async fn patterns_stand_for_what_they_can_name() {
+    if skip_without_sandbox() {
+        return;
+    }
+    let host = host();
+    let tools = given(&host);
+    for (line, expected) in [
+        ("echo */ | cat", "src/\n"),
+        ("echo */*.py outward/*.none*", ""),
+        ("echo */*.txt | cat", "*/*.txt\n"),
+        ("echo nowhere/* a.txt/*", "nowhere/* a.txt/*\n"),
+        ("cd src && echo ../*.txt", ""),
+        ("echo src/../*.txt | cat", ""),
+    ] {
+        if expected.is_empty() {
+            let outcome = bash(&tools, line, "").await;
+            assert!(outcome.is_error, "{line}: {}", outcome.text());
+        } else {
+            check(&tools, line, expected).await;
+        }
+    }
+}
+
+/// What only a shell does as it is written is one question, for the shell.
+#[tokio::test]
+async fn a_shell_runs_what_a_line_would_change() {
+    if skip_without_sandbox() {
+        return;
+    }
+    let host = host();
+    let tools = given(&host);
+    for line in [
+        "echo a | echo $(cat)",
+        "for f in 1; do echo a | echo \"$(cat)\"; done",
+        "ls /etc/* | wc -l",
+        "echo /* | cat",
+    ] {
+        let asked = asked();
+        let arguments = json!({"command": line});
+        let _ = tools
+            .call_in("skills_bash", arguments, &asked.context)
+            .await;
+        let expected = format!("sh -c {line}");
+        assert_eq!(*asked.questions.lock().unwrap(), [expected], "{line}");
+    }
+    let asked = asked();
+    let arguments = json!({"command": "echo $(cat)", "stdin": "a"});
+    let _ = tools
+        .call_in("skills_bash", arguments, &asked.context)
+        .await;
+    assert_eq!(asked.questions.lock().unwrap().len(), 1);
+}
+
+#[tokio::test]
+async fn a_result_has_the_end_of_what_was_printed_and_each_file_once() {
+    if skip_without_sandbox() {
+        return;
+    }
+    let host = host();
+    let tools = given(&host);
+    let outcome = bash(&tools, "seq 30000; seq 30000; echo last", "").await;
+    let printed = outcome.structured["stdout"].as_str().unwrap();
+    assert!(printed.starts_with("1\n2\n") && printed.ends_with("30000\nlast\n"));
+    assert_eq!(outcome.structured["stdout_truncated"], true);
+    let outcome = bash(&tools, "echo a > n.txt; echo b >> n.txt; cat n.txt", "").await;
+    let files = outcome.structured["files_changed"].as_array().unwrap();
+    assert_eq!(files.len(), 1, "{files:?}");
+}
