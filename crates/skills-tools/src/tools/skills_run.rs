@@ -46,7 +46,7 @@ pub(crate) const TOOL: Tool = Tool {
     name: "skills_run",
     groups: &[ToolGroup::Core, ToolGroup::Workspace],
     title: "Run a skill's program",
-    description: "Run a program of a skill, in a sandbox. It starts in the workspace; the skill is at `/skills/NAME`, read-only. Programs that do more than read need permission of the user.",
+    description: "Run a program of a skill, in a sandbox. It starts in the workspace, if there is a writable one; the skill is at `/skills/NAME`, read-only. Programs that do more than read need permission of the user.",
     annotations: Annotations::EXECUTES,
     input_schema: || {
         let mut properties = command_properties(DEFAULT_TIMEOUT);
