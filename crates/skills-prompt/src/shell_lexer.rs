@@ -461,6 +461,16 @@ pub(super) fn is_assignment(word: &str) -> bool {
     })
 }
 
+/// Returns true for variables that a shell or its programs read.
+pub(super) fn is_environment_variable(name: &str) -> bool {
+    const NAMES: [&str; 14] = [
+        "_", "CDPATH", "ENV", "HOME", "IFS", "LANG", "LANGUAGE", "OLDPWD", "PATH", "PWD", "SHELL",
+        "TERM", "TMPDIR", "TZ",
+    ];
+    let prefixes = ["BASH", "LC_", "LD_", "PYTHON", "SKILLS_"];
+    NAMES.contains(&name) || prefixes.iter().any(|prefix| name.starts_with(prefix))
+}
+
 fn is_separator(b: u8) -> bool {
     b" \t\r\n|&;()<>".contains(&b)
 }

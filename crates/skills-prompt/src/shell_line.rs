@@ -3,7 +3,7 @@
 //! The lexer of scripts finds uses, so it drops what does not name a program. A line that is run must be
 //! understood as a whole: each character that this parser does not know makes it a line for a shell.
 
-use crate::shell_lexer::is_assignment;
+use crate::shell_lexer::{is_assignment, is_environment_variable};
 
 /// Maximum number of `for` and `$(…)` in each other.
 const MAX_DEPTH: usize = 4;
@@ -513,16 +513,6 @@ impl Parser<'_> {
             self.skip_space();
         }
     }
-}
-
-/// Returns true for variables that a shell or its programs read.
-fn is_environment_variable(name: &str) -> bool {
-    const NAMES: [&str; 14] = [
-        "_", "CDPATH", "ENV", "HOME", "IFS", "LANG", "LANGUAGE", "OLDPWD", "PATH", "PWD", "SHELL",
-        "TERM", "TMPDIR", "TZ",
-    ];
-    let prefixes = ["BASH", "LC_", "LD_", "PYTHON", "SKILLS_"];
-    NAMES.contains(&name) || prefixes.iter().any(|prefix| name.starts_with(prefix))
 }
 
 impl LineCommand {
