@@ -237,8 +237,8 @@ const CRATES: &[(&str, usize, &[&str])] = &[
         // Scripts of sources are read once. The state of a tool set and what may run have modules, so
         // that few modules import each other. Command lines whose parts run without a shell. Texts for
         // models: what was cut, which files a run made, which skills wait for trust, and what a wrong
-        // name means.
-        15_100,
+        // name means. Limits of what a line does itself, and results of lines that an error ended.
+        15_450,
         &["skills-runtime", "skills-script", "skills-threads"],
     ),
     (

@@ -1,13 +1,13 @@
 //! The result of several runs as one.
 
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 use skills_runtime::{ExecutionStatus, Termination};
 
 use super::{ExitKind, MAX_NOTES, ProgramOutput};
 use crate::run::MAX_OUTPUT_BYTES;
 
 /// The lists of a result that the runs have in common.
-const LISTS: [&str; 3] = ["notes", "help", "refused"];
+const LISTS: [&str; 4] = ["files_changed", "notes", "help", "refused"];
 
 impl ProgramOutput {
     /// Adds the result of an earlier run of the same call. How this one ended stays.
@@ -18,17 +18,19 @@ impl ProgramOutput {
         self.files = joined(earlier.files, self.files);
         self.lacks_package |= earlier.lacks_package;
         self.printed_bytes = self.printed_bytes.saturating_add(earlier.printed_bytes);
-        self.add_earlier_files(&earlier.data);
         for name in LISTS {
             let list = |data: &Value| data.as_array().cloned().unwrap_or_default();
             let before = earlier.data.get(name).map(list).unwrap_or_default();
             let after = self.data.get(name).map(list).unwrap_or_default();
             if !before.is_empty() {
-                self.data
-                    .insert(name.to_owned(), json!(joined(before, after)));
+                let all = match name {
+                    "files_changed" => joined_files(before, after),
+                    _ => joined(before, after),
+                };
+                self.data.insert(name.to_owned(), json!(all));
             }
         }
-        let duration = |data: &Map<String, Value>| {
+        let duration = |data: &serde_json::Map<String, Value>| {
             data.get("duration_ms")
                 .and_then(Value::as_u64)
                 .unwrap_or_default()
@@ -41,28 +43,6 @@ impl ProgramOutput {
             }
         }
         self
-    }
-
-    /// Adds the files that an earlier run changed. A file of both is listed once, as it is now.
-    fn add_earlier_files(&mut self, earlier: &Map<String, Value>) {
-        let files_of = |data: &Map<String, Value>| {
-            let files = data.get("files_changed").and_then(Value::as_array);
-            files.cloned().unwrap_or_default()
-        };
-        let mut files = files_of(earlier);
-        for mut file in files_of(&self.data) {
-            if let Some(known) = files.iter().position(|one| one["path"] == file["path"]) {
-                let known = files.remove(known);
-                // It did not exist before the call.
-                if known["created"] == json!(true) {
-                    file["created"] = json!(true);
-                }
-            }
-            files.push(file);
-        }
-        if !files.is_empty() {
-            self.data.insert("files_changed".to_owned(), json!(files));
-        }
     }
 
     /// Replaces what was printed, of which a result has at most 256 KiB of each stream: three
@@ -129,4 +109,32 @@ fn joined<T: PartialEq>(mut before: Vec<T>, after: Vec<T>) -> Vec<T> {
         }
     }
     before
+}
+
+/// Joins changed files. One of both is listed once, as it is now.
+fn joined_files(mut files: Vec<Value>, after: Vec<Value>) -> Vec<Value> {
+    for mut file in after {
+        if let Some(known) = files.iter().position(|one| one["path"] == file["path"]) {
+            // It did not exist before the call.
+            if files.remove(known)["created"] == json!(true) {
+                file["created"] = json!(true);
+            }
+        }
+        files.push(file);
+    }
+    files
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_file_that_two_runs_change_is_listed_once() {
+        let file = |path, size, created| json!({"path": path, "size": size, "created": created});
+        let before = vec![file("a", 1, true), file("b", 1, false)];
+        let after = vec![file("a", 2, false), file("c", 1, true)];
+        let expected = [file("b", 1, false), file("a", 2, true), file("c", 1, true)];
+        assert_eq!(joined_files(before, after), expected);
+    }
 }
