@@ -257,11 +257,9 @@ impl Parser<'_> {
         self.skip_space();
         let name = self.peek_name().to_owned();
         let is_name = !name.is_empty() && !name.starts_with(|c: char| c.is_ascii_digit());
-        if !is_name || !name.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_') {
-            return None;
-        }
-        // A shell has one variable of a name, and programs get these from it.
-        if self.names.contains(&name) || is_environment_variable(&name) {
+        // A shell has one variable of a name, and programs get some from it.
+        let is_taken = self.names.contains(&name) || is_environment_variable(&name);
+        if is_taken || !is_name || !name.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_') {
             return None;
         }
         self.take_word(&name)?;
