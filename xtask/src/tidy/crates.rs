@@ -186,7 +186,7 @@ const CRATES: &[(&str, usize, &[&str])] = &[
         "skills-executor",
         // Further attempts: what one was refused, and what it has done. Which output is only shown.
         // Commands that are confined, and so need no question.
-        13_150,
+        13_200,
         &[
             "skills-audit",
             "skills-deps",
