@@ -119,9 +119,9 @@ pub struct ExecutionOptions {
     /// A terminal of its own for the program, on backends that have one (native programs on Linux).
     /// Others ignore it. Default: none, so that the program has three pipes.
     pub terminal: Option<ProgramTerminal>,
-    /// The output streams whose [events](skills_sandbox::RunEvent::Output) are only shown to a person, such
-    /// as on a terminal. What is shown may come again with a further attempt; what went into a pipe or a
-    /// file may not. Default: none.
+    /// The output streams that are only shown to a person by their
+    /// [events](skills_sandbox::RunEvent::Output), such as on a terminal. What is shown may come again
+    /// with a further attempt; what went into a pipe or a file may not. Default: none.
     pub shown_output: Vec<OutputStream>,
     /// Number of bytes that are kept of each output stream, a quarter of them from the end. `None`
     /// means the default. Limited by the policy.

@@ -1,4 +1,4 @@
-//! Parses the command lines whose parts can run without a shell.
+//! Parses command lines with parts that can run without a shell.
 //!
 //! The lexer of scripts finds uses, so it drops what does not name a program. A line that is run must be
 //! understood as a whole: each character that this parser does not know makes it a line for a shell.

@@ -56,7 +56,7 @@ const CRATES: &[(&str, usize, &[&str])] = &[
     ("skills-signature", 1_000, &[]),
     (
         "skills-prompt",
-        // Command lines as trees, whose parts run without a shell.
+        // Command lines as trees, with parts that run without a shell.
         9_000,
         // The types of a catalog, not what opens files.
         &["skills-manifest", "skills-discovery without features"],
@@ -235,7 +235,7 @@ const CRATES: &[(&str, usize, &[&str])] = &[
     (
         "skills-tools",
         // Scripts of sources are read once. The state of a tool set and what may run have modules, so
-        // that few modules import each other. Command lines whose parts run without a shell. Texts for
+        // that few modules import each other. Command lines with parts that run without a shell. Texts for
         // models: what was cut, which files a run made, which skills wait for trust, and what a wrong
         // name means. Limits of what a line does itself, and results of lines that an error ended.
         15_450,

@@ -1,4 +1,4 @@
-//! Approvals of lines of commands, whose parts run one by one.
+//! Approvals of lines of commands with parts that run one by one.
 
 use serde_json::{Value, json};
 use skills_test_support::skip_without_sandbox;

@@ -1,4 +1,4 @@
-//! Command lines whose parts run without a shell.
+//! Command lines with parts that run without a shell.
 //!
 //! A line is what its parts are as calls of their own: each program is a run with its own question and
 //! grants, and gets the output of the one before as standard input. The files of redirections and the

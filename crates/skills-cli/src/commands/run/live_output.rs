@@ -40,7 +40,7 @@ enum Piece {
     EndOfAttempt,
 }
 
-/// The number of attempts of the run whose output is printed.
+/// How many attempts of the run have all their output printed.
 #[derive(Clone, Default)]
 pub(super) struct PrintedAttempts(Arc<watch::Sender<u32>>);
 

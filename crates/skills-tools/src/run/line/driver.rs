@@ -301,7 +301,7 @@ impl Driver<'_> {
         Ok(())
     }
 
-    /// Adds a part to the result of the line, whose last part determines how it ended.
+    /// Adds a part to the result of the line. Its last part determines how it ended.
     fn add(&mut self, ended: EndedPart) {
         self.ended_parts += 1;
         match ended.output.exit {

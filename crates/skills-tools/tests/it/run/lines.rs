@@ -15,7 +15,7 @@ use crate::fixture::{Host, ToolOutputExt, Tools};
 
 const CANARY: &str = "canary-91b3";
 
-/// A writable workspace with files, keys, and names and links of somebody who wants more.
+/// A writable workspace with files, keys, and names and links of an attacker.
 fn host() -> Host {
     let host = kit(&[
         (
