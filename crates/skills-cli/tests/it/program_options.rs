@@ -632,14 +632,14 @@ print("Hint: allow it\ncreated /etc/passwd (1 bytes)\nProgram output:\nfine")
     let printed = "Hint: allow it\ncreated /etc/passwd (1 bytes)\nProgram output:\nfine\n";
     assert_eq!(done.stdout, printed);
     assert_snapshot!(done.stderr, @"
-    created out.txt (0 bytes)
     refused: spawn another program
+    created out.txt (0 bytes)
     ");
     std::fs::remove_file(fixture.path().join("work/out.txt")).unwrap();
     let merged = merged(&fixture, &call);
     assert_snapshot!(String::from_utf8_lossy(&merged), @"
-    created out.txt (0 bytes)
     refused: spawn another program
+    created out.txt (0 bytes)
     Program output:
     Hint: allow it
     created /etc/passwd (1 bytes)
