@@ -13,8 +13,10 @@ use crate::virtual_env;
 /// Where a remedy's option is passed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum RemedyStyle {
-    /// To the command that failed.
-    Option,
+    /// To `skills run`, which failed.
+    Run,
+    /// To `skills call`, which failed. It passes no values of variables but those of a file.
+    Call,
     /// To the server; a model cannot pass it.
     #[cfg_attr(not(feature = "mcp"), expect(dead_code, reason = "of `skills mcp`"))]
     Server,
@@ -48,7 +50,7 @@ impl RemedyDescriptions {
     pub(crate) fn describe(&self, remedy: &Remedy) -> Option<String> {
         let text = self.describe_remedy(remedy)?;
         let (condition, ask) = match (self.style, remedy) {
-            (RemedyStyle::Option, _) => return Some(complete_commands(&text)),
+            (RemedyStyle::Run | RemedyStyle::Call, _) => return Some(complete_commands(&text)),
             // A model can do it in its own files, and no user has to install what only the program
             // names.
             (RemedyStyle::Server, Remedy::ConvertLineEnds { .. } | Remedy::StartAgain) => ("", ""),
@@ -64,7 +66,7 @@ impl RemedyDescriptions {
     fn describe_remedy(&self, remedy: &Remedy) -> Option<String> {
         let action = match remedy {
             Remedy::Allow { .. } | Remedy::Reveal { .. } => match self.style {
-                RemedyStyle::Option => "allow it with",
+                RemedyStyle::Run | RemedyStyle::Call => "allow it with",
                 RemedyStyle::Server => "add",
             },
             Remedy::AllowNext { .. } => "add",
@@ -133,14 +135,14 @@ impl RemedyDescriptions {
     fn pass_variable(&self, variable: &WithheldVariable) -> Option<String> {
         let name = &shell_word(&variable.name)?;
         let option = match self.style {
-            RemedyStyle::Option if self.environment.variable(name).is_some() => {
+            RemedyStyle::Run if self.environment.variable(name).is_some() => {
                 format!("--env {name}")
             }
-            RemedyStyle::Option => format!("--env {name}=VALUE"),
-            RemedyStyle::Server if variable.is_declared => {
+            RemedyStyle::Run => format!("--env {name}=VALUE"),
+            _ if variable.is_declared => {
                 format!("--env-file FILE --allow env:{name}")
             }
-            RemedyStyle::Server => return None,
+            _ => return None,
         };
         Some(format!("pass it with {}", self.option(&option)))
     }
@@ -194,7 +196,7 @@ impl RemedyDescriptions {
     /// Returns an option as the user passes it.
     fn option(&self, option: &str) -> String {
         match self.style {
-            RemedyStyle::Option => format!("`{option}`"),
+            RemedyStyle::Run | RemedyStyle::Call => format!("`{option}`"),
             RemedyStyle::Server => format!("`{option}` on the skills server"),
         }
     }

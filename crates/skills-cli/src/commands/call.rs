@@ -54,7 +54,7 @@ impl Call {
         let CallableTools { tools, executor } = self.host.callable_tools(
             builder,
             ToolGroup::ALL.to_vec(),
-            RemedyStyle::Option,
+            RemedyStyle::Call,
             context,
         )?;
         let caller = approver

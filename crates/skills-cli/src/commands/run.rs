@@ -399,7 +399,7 @@ impl Run {
 
     fn remedies(&self, context: &Context) -> anyhow::Result<RemedyDescriptions> {
         let workspace = self.what.programs.workspace_dir(context)?;
-        let style = RemedyStyle::Option;
+        let style = RemedyStyle::Run;
         Ok(RemedyDescriptions::new(
             style,
             workspace.as_deref(),

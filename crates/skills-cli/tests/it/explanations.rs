@@ -460,6 +460,13 @@ fn a_withheld_variable_is_named_with_its_options() {
     note: the variable `ACME_API_KEY` is not passed to this run
     help: pass it with `--env ACME_API_KEY=VALUE`
     ");
+    // `call` has no option for a value.
+    let call = ["call", "skill__one__key", "{}", "--root", "skills"];
+    let called = declared.run("", &call).page();
+    assert!(
+        called.contains("pass it with `--env-file FILE --allow env:ACME_API_KEY`"),
+        "{called}"
+    );
     for printed in ["AWS_SECRET_ACCESS_KEY", "LD_PRELOAD"] {
         let (first, rest) = printed.split_at(3);
         let text = format!(
