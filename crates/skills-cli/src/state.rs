@@ -254,7 +254,7 @@ struct State {
 
 /// Why state cannot be kept.
 enum StateError {
-    /// There is no place for it, or this user may not write it.
+    /// Its directory is not known, or this user may not write it.
     Unwritable(anyhow::Error),
     /// Anything else, such as a directory that other users can change.
     Failed(anyhow::Error),
@@ -266,7 +266,7 @@ fn open_state(environment: &Environment) -> Result<State, StateError> {
         audit_log_path(environment),
         open_approvals(environment),
     ) else {
-        let error = "there is no home directory";
+        let error = "no home directory";
         return Err(StateError::Unwritable(anyhow::anyhow!(error)));
     };
     let shown = directory.display();

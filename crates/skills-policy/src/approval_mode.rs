@@ -56,6 +56,6 @@ pub enum RecordMode {
     /// Nothing runs without a record.
     #[default]
     Required,
-    /// Programs run without a record if there is no place for it.
+    /// Programs run without a record if it cannot be written.
     Optional,
 }

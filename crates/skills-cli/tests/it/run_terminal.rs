@@ -572,7 +572,7 @@ fn a_file_of_the_skill_that_was_refused_is_not_asked() {
     );
 }
 
-/// Processes are for the names in a question; where none follows, there is no second one.
+/// A run that no question can follow does not get a second process.
 #[test]
 fn a_run_that_is_not_asked_about_gets_no_second_process() {
     if !has_terminals() {

@@ -19,7 +19,7 @@ fn text(result: &Value) -> &str {
     result["content"][0]["text"].as_str().unwrap()
 }
 
-/// Reads the parts of a text until there is no further offset, and returns what each is without its
+/// Reads the parts of a text up to the one without a further offset. Returns each part without its
 /// last line.
 async fn read_parts(client: &mut Client, tool: &str, mut call: Value, max: usize) -> Vec<String> {
     let mut parts = Vec::new();

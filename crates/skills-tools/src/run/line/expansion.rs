@@ -66,7 +66,7 @@ fn is_pattern(tokens: &[Token]) -> bool {
 }
 
 /// Adds the value of an expansion to a word, which it splits at white space unless it is quoted. Its
-/// characters have no meaning: unlike in a shell it is no pattern.
+/// characters have no meaning: unlike in a shell, it is not a pattern.
 ///
 /// # Errors
 /// Fails if a limit of the line is reached; nothing was added then.
@@ -98,7 +98,8 @@ pub(super) fn split_fields(
     Ok(())
 }
 
-/// Returns the words that a pattern stands for: the names of files if there are any, else its text. A name that begins with `-` gets `./` before it, so that it is no option.
+/// Returns the words for a pattern: the names of the files that match, or its text without any. A name
+/// that begins with `-` gets `./` before it, so that it is not read as an option.
 pub(super) fn expand_pattern(
     files: &VirtualFiles,
     current_dir: &str,
