@@ -174,7 +174,7 @@ impl Approver for TerminalApprover {
             let mut terminal = skills_threads::run_blocking(AskingTerminal::acquire).await??;
             output.status_lines(&text);
             for _ in 0..MAX_ANSWERS {
-                output.status_lines(choices(&answers));
+                output.status_lines(&choices(&answers));
                 let read = move || (terminal.read_answer(), terminal);
                 let (line, returned) = skills_threads::run_blocking(read).await?;
                 terminal = returned;
@@ -189,14 +189,15 @@ impl Approver for TerminalApprover {
 }
 
 /// Returns the line that says how to answer. An answer that lasts for a session lasts for this command.
-fn choices(answers: &[Answer]) -> &'static str {
-    let has = |answer| answers.contains(&answer);
-    match (has(Answer::AllowOnce), has(Answer::AllowAlways)) {
-        (true, true) => "[y]es, once / [a]lways for this version / [N]o",
-        (true, false) => "[y]es, once / [N]o",
-        (false, true) => "[a]lways for this version / [N]o",
-        (false, false) => "[N]o",
-    }
+fn choices(answers: &[Answer]) -> String {
+    let choices = answers.iter().filter_map(|answer| match answer {
+        Answer::AllowOnce => Some("[y]es, once"),
+        Answer::AllowAllPrograms => Some("any [p]rogram, once"),
+        Answer::AllowAlways => Some("[a]lways for this version"),
+        Answer::Deny => Some("[N]o"),
+        _ => None,
+    });
+    choices.collect::<Vec<_>>().join(" / ")
 }
 
 /// Longer lines than any answer.
@@ -208,6 +209,7 @@ const MAX_ANSWERS: usize = 3;
 fn parse_answer(line: &str) -> Option<Answer> {
     match line {
         "y" | "yes" | "o" | "once" => Some(Answer::AllowOnce),
+        "p" | "program" | "programs" => Some(Answer::AllowAllPrograms),
         "a" | "always" => Some(Answer::AllowAlways),
         // The end of the input is an empty line, too. Pressing Enter is not consent.
         "" | "n" | "no" => Some(Answer::Deny),

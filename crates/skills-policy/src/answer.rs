@@ -5,13 +5,18 @@ use std::fmt;
 /// The answer of an approver to a whole [`Question`](crate::Question).
 ///
 /// An answer covers all subjects of the question or none, and exactly one content digest.
-/// Serialized as `once`, `session`, `program`, `commands`, `always` or `deny`, which is also what [`Display`](fmt::Display) writes.
+/// Serialized as `once`, `all-programs`, `session`, `program`, `commands`, `always` or `deny`, which is
+/// also what [`Display`](fmt::Display) writes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Answer {
     /// Allows this run only.
     #[serde(rename = "once")]
     AllowOnce,
+    /// Allows this run only, and any program in it: a script that starts many programs is refused one of
+    /// them in each attempt. Offered after a program was refused, if the policy allows any program.
+    #[serde(rename = "all-programs")]
+    AllowAllPrograms,
     /// Allows this content until the [session](crate::Request::session) or the process ends.
     #[serde(rename = "session")]
     AllowSession,
@@ -36,6 +41,7 @@ impl fmt::Display for Answer {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::AllowOnce => "once",
+            Self::AllowAllPrograms => "all-programs",
             Self::AllowSession => "session",
             Self::AllowProgram => "program",
             Self::AllowCommands => "commands",

@@ -120,6 +120,12 @@ impl DecisionReason {
     pub(crate) fn is_of_approver(&self) -> bool {
         matches!(self, Self::ApproverResponded { .. } | Self::NoResponse)
     }
+
+    /// Returns true if an approver allowed any program.
+    pub(crate) fn is_for_all_programs(&self) -> bool {
+        let answer = Answer::AllowAllPrograms;
+        matches!(self, Self::ApproverResponded { response, .. } if *response == answer)
+    }
 }
 
 impl PermissionDecision {

@@ -14,7 +14,7 @@ use self::approvals::{
 use crate::approval::NullApprovalStore;
 use crate::decision::MAX_PENDING;
 use crate::evaluation_result::{RuleEvaluation, is_standing_privilege};
-use crate::refused_permissions::{allow_again, ask_for_refused, raised_limit};
+use crate::refused_permissions::{all_programs, allow_again, ask_for_refused, raised_limit};
 use crate::session_approvals::{Epoch, SessionApprovals};
 use crate::{
     Answer, Approval, ApprovalMode, ApprovalStore, Approver, Authorization, BoxError,
@@ -85,6 +85,8 @@ pub struct PendingQuestion {
     request: Request,
     evaluation: RuleEvaluation,
     question: Question,
+    /// What [`Answer::AllowAllPrograms`] allows in addition.
+    all_programs: Option<PermissionDecision>,
     /// Why stored approvals were ignored.
     store_warnings: Vec<String>,
     epoch: Epoch,
@@ -254,7 +256,9 @@ impl PermissionManager {
         }
         let content = requires_content_approval.then_some(Subject::Content);
         let limit = raised.map(Subject::Limit);
-        let question = self.build_question(request, &evaluation, &approvals, [content, limit]);
+        let mut question = self.build_question(request, &evaluation, &approvals, [content, limit]);
+        let all_programs = all_programs(&self.policy, request);
+        question.offers_all_programs = all_programs.is_some();
         let mut request = request.clone();
         raised
             .into_iter()
@@ -263,6 +267,7 @@ impl PermissionManager {
             request,
             evaluation,
             question,
+            all_programs,
             store_warnings: approvals.warnings,
             epoch,
         }))
@@ -433,6 +438,7 @@ impl PermissionManager {
             name: request.name.clone(),
             directory: request.directory.clone(),
             command: request.command.clone(),
+            offers_all_programs: false,
             granted: evaluation.with_decision(Decision::Allow),
             content,
             limits: evaluation.limits(request, self.policy.ceiling()),
@@ -448,7 +454,11 @@ impl PermissionManager {
     ) -> (Decision, DecisionReason) {
         let response = match response {
             // A run that has done something is not repeated, so the answer would allow nothing.
-            Ok(Some(Answer::AllowOnce)) if !pending.question.done.is_none() => None,
+            Ok(Some(Answer::AllowOnce | Answer::AllowAllPrograms))
+                if !pending.question.done.is_none() =>
+            {
+                None
+            }
             Ok(response) => response,
             Err(error) => {
                 let error = error.to_string();
@@ -485,7 +495,7 @@ impl PermissionManager {
                 .map(|error| error.to_string())
         };
         let approvals = match response {
-            Answer::AllowOnce | Answer::Deny => Vec::new(),
+            Answer::AllowOnce | Answer::AllowAllPrograms | Answer::Deny => Vec::new(),
             Answer::AllowAlways if store_error.is_none() => Vec::new(),
             _ => build_session_approvals(pending, response),
         };
@@ -522,10 +532,15 @@ impl PermissionManager {
             request,
             mut evaluation,
             question,
+            all_programs,
             store_warnings,
             ..
         } = pending;
         evaluation.resolve_pending(decision, reason);
+        if let Some(mut all_programs) = all_programs.filter(|_| reason.is_for_all_programs()) {
+            all_programs.resolve(decision, reason.clone());
+            evaluation.add(all_programs);
+        }
         // All permissions can be allowed here: then only the content or a limit is the cause of the denial.
         let is_about_content = question.is_about_content();
         if decision == Decision::Deny && (is_about_content || question.is_about_limit()) {

@@ -33,6 +33,9 @@ pub struct Question {
     pub directory: PathBuf,
     /// The program that will run, with its arguments. Empty if nothing runs.
     pub command: Vec<String>,
+    /// True if an answer can allow any program, see [`Answer::AllowAllPrograms`].
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub offers_all_programs: bool,
     /// The permissions that are granted without an answer.
     pub granted: Vec<PermissionDecision>,
     /// Whether this content, or other content of the same directory, was approved before.
@@ -153,6 +156,7 @@ impl Question {
             name: String::new(),
             directory: directory.into(),
             command: Vec::new(),
+            offers_all_programs: false,
             granted: Vec::new(),
             content: ContentStatus::New,
             limits: ResourceLimits::default(),
@@ -204,6 +208,7 @@ impl Question {
         }
         if self.done.is_none() {
             answers.push(Answer::AllowOnce);
+            answers.extend(self.offers_all_programs.then_some(Answer::AllowAllPrograms));
         }
         if self.covers.digest.is_some() && self.is_lasting() {
             answers.extend(self.session_answers());

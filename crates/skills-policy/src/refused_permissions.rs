@@ -5,7 +5,8 @@ use crate::question::RaisedLimit;
 use crate::request::confinement::excludes;
 use crate::requester::REFUSED_NAME;
 use crate::{
-    Decision, DecisionReason, EarlierAttempt, PermissionDecision, Policy, Request, Target,
+    Capability, Decision, DecisionReason, EarlierAttempt, PermissionDecision, Policy, Request,
+    Target,
 };
 
 /// Adds what was refused to an evaluation, as open permissions.
@@ -25,6 +26,16 @@ pub(crate) fn ask_for_refused(
         .filter(|target| target.variable().is_none())
         .filter_map(|target| open(target, policy, request))
         .for_each(|decision| evaluation.ask_for(decision));
+}
+
+/// Returns the open decision on any program, for a run that was refused one; `None` if no answer could
+/// allow it. The command of a caller is asked as it is.
+pub(crate) fn all_programs(policy: &Policy, request: &Request) -> Option<PermissionDecision> {
+    let earlier = request.earlier.as_ref()?;
+    let mut names = earlier.refused.iter().filter_map(Target::program_name);
+    let is_asked = earlier.done.is_none() && request.ad_hoc_digest.is_none();
+    names.next().filter(|_| is_asked)?;
+    open(&Target::from(Capability::Spawn), policy, request)
 }
 
 /// Returns the open decision on what was refused; `None` if no answer could allow it.

@@ -720,9 +720,10 @@ fn a_file_of_the_workspace_that_leads_outside_names_its_rule() {
         link("node_modules/left", "node_modules/.store/left");
         let work = path.join("work").display().to_string();
         let options = ["--workspace", &work, "--allow", "spawn"];
-        let text = explanation(&run(&fixture, &options));
+        let done = run(&fixture, &options);
+        let text = explanation(&done);
         let expected = format!("note: {words} `PLACE/{target}`, which is not visible to this run");
-        assert!(text.contains(&expected), "{name}: {text}");
+        assert!(text.contains(&expected), "{name}: {}", done.page());
         let help = format!("help: allow it with `--allow read:PLACE/{target}`");
         assert!(text.contains(&help), "{name}: {text}");
         let rule = format!("read:{}/{target}", path.display());

@@ -32,6 +32,11 @@ const ALLOW_ONCE: Choice = Choice {
     title: Cow::Borrowed("Yes, this run"),
     response: Answer::AllowOnce,
 };
+const ALLOW_ALL_PROGRAMS: Choice = Choice {
+    name: "allow_all_programs_once",
+    title: Cow::Borrowed("Yes, this run, with any program in the sandbox"),
+    response: Answer::AllowAllPrograms,
+};
 const ALLOW_SESSION: Choice = Choice {
     name: "allow_session",
     title: Cow::Borrowed("Yes, this version of the skill, until this session ends"),
@@ -56,6 +61,7 @@ const DENY: Choice = Choice {
 fn choice(answer: Answer, question: &Question) -> Choice {
     match answer {
         Answer::AllowOnce => ALLOW_ONCE,
+        Answer::AllowAllPrograms => ALLOW_ALL_PROGRAMS,
         Answer::AllowSession if question.covers.is_command => ALLOW_COMMAND,
         Answer::AllowSession => ALLOW_SESSION,
         Answer::AllowProgram => allow_programs(question),
@@ -188,7 +194,7 @@ impl AllowedResponses {
     fn choices(self, question: &Question) -> Vec<Choice> {
         let answers = question.answers().into_iter();
         let offered = answers.filter(|answer| match answer {
-            Answer::AllowOnce | Answer::Deny => true,
+            Answer::AllowOnce | Answer::AllowAllPrograms | Answer::Deny => true,
             Answer::AllowAlways => self.always,
             _ => self.session,
         });

@@ -67,6 +67,7 @@ impl Scene {
         let act = move |job: &Job| {
             let is_granted = |program: &&str| match job.grants().spawn() {
                 SpawnGrant::Programs(granted) => granted.contains(*program),
+                SpawnGrant::Any => true,
                 _ => false,
             };
             let missing = programs.iter().find(|program| !is_granted(program));
@@ -191,6 +192,34 @@ async fn attempts_end() {
     assert!(!artifacts.exit_status.is_success());
     assert_eq!(scene.fixture.sandbox.jobs().len(), 3);
     assert_eq!(scene.questions().len(), 2);
+}
+
+/// A script that starts one program after the other takes one answer, which ends with the run.
+#[tokio::test]
+async fn any_program_can_be_allowed_at_once() {
+    let scene = Scene::new(Answer::AllowAllPrograms, &["a", "b", "c", "d", "e"]);
+    let artifacts = scene.run(thrice()).await;
+    assert!(artifacts.exit_status.is_success(), "{artifacts:?}");
+    assert_eq!(scene.questions().len(), 1);
+    let jobs = scene.fixture.sandbox.jobs();
+    assert_eq!(jobs.len(), 2);
+    assert_eq!(*jobs[1].grants().spawn(), SpawnGrant::Any);
+    let artifacts = scene.run(ExecutionOptions::default()).await;
+    assert!(!artifacts.exit_status.is_success());
+}
+
+/// An approver cannot give more than the policy: the answer is not offered, and means `once`.
+#[tokio::test]
+async fn any_program_is_not_allowed_against_the_policy() {
+    let deny = Rule::parse(Effect::Deny, RuleSource::Admin, "spawn:rm").unwrap();
+    let scene = Scene::new(Answer::AllowAllPrograms, &["a", "b", "c"]);
+    let runtime = scene.runtime(Policy::default().rule(deny));
+    let artifacts = runtime.execute_skill("pdf", thrice()).await.unwrap();
+    assert!(!artifacts.exit_status.is_success());
+    assert_eq!(scene.questions().len(), 2);
+    for job in scene.fixture.sandbox.jobs() {
+        assert_ne!(*job.grants().spawn(), SpawnGrant::Any);
+    }
 }
 
 #[tokio::test]
