@@ -249,10 +249,12 @@ impl Planned {
             .flatten()
     }
 
-    /// Returns a redactor of the values of all variables that the program can get.
+    /// Returns a redactor of the values of all variables that the program can get, without the paths of
+    /// existing files: those are in many lines of output, and hide nothing.
     pub(crate) fn redactor(&self) -> Redactor {
         let variables = self.variables.iter();
-        Redactor::new(variables.map(|(name, value)| (name.as_str(), value.expose_secret())))
+        let values = variables.map(|(name, value)| (name.as_str(), value.expose_secret()));
+        Redactor::new(values.filter(|(_, value)| !is_existing_path(value)))
     }
 
     /// Returns the missing requirements of the skill.
@@ -278,6 +280,11 @@ impl Planned {
         missing.add(self.name(), &requirements, &host);
         missing
     }
+}
+
+fn is_existing_path(value: &str) -> bool {
+    let path = Path::new(value);
+    path.is_absolute() && path.symlink_metadata().is_ok()
 }
 
 /// Removes files with keys for which no approver can be asked: the run then goes on without them, as if

@@ -193,6 +193,32 @@ async fn values_are_redacted_in_the_output() {
     );
 }
 
+/// The place of files is no secret. What only looks like a path can be one.
+#[tokio::test]
+async fn paths_of_existing_files_are_not_redacted() {
+    let fixture = Fixture::new();
+    fixture
+        .skill("a", "")
+        .file("a/scripts/run.sh", "")
+        .file("data/x", "");
+    let (existing, missing) = (fixture.path("data"), fixture.path("secret"));
+    let (existing, missing) = (existing.to_str().unwrap(), missing.to_str().unwrap());
+    let text = format!("{existing}/x {missing} {existing}");
+    *fixture.sandbox.stdout.lock().unwrap() = text.into_bytes();
+    let runtime = fixture
+        .recording()
+        .approver(Arc::new(Answer::AllowOnce))
+        .build();
+    let options = ExecutionOptions::default()
+        .env("ROOT", existing)
+        .env("KEY", missing);
+    let artifacts = runtime.execute_skill("a", options).await.unwrap();
+    assert_eq!(
+        artifacts.output,
+        format!("{existing}/x [redacted KEY] {existing}")
+    );
+}
+
 #[tokio::test]
 async fn values_are_redacted_in_all_notes() {
     let fixture = Fixture::new();
