@@ -47,6 +47,11 @@ pub(crate) fn build_job(run: &Authorized, stdin: Bytes) -> Result<Job, RuntimeEr
     {
         job = job.secret_env(name, value.expose_secret())?;
     }
+    let job = if planned.skill().is_some() {
+        job.layer()
+    } else {
+        job
+    };
     let grace = options.deadline_grace.min(ExecutionOptions::MAX_GRACE);
     let job = job.stdin(stdin).deadline_grace(grace);
     // An image has interpreters of its own.

@@ -1,16 +1,15 @@
 //! Authorization by policy, stored approvals and an approver together.
 
 mod approvals;
+mod asking;
 
-use std::future::poll_fn;
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
-use std::task::Poll;
 
 use self::approvals::{
     ApplicableApprovals, build_approval, build_session_approvals, content_status, coverage,
     matches_request, risk_notes,
 };
+use self::asking::request_catching_panics;
 use crate::approval::NullApprovalStore;
 use crate::decision::MAX_PENDING;
 use crate::evaluation_result::{RuleEvaluation, is_standing_privilege};
@@ -593,22 +592,4 @@ fn reason_not_to_ask(evaluation: &RuleEvaluation) -> Option<DecisionReason> {
     }
     let count = evaluation.count(Decision::Ask);
     (count > MAX_PENDING).then_some(DecisionReason::TooManyPermissions { count })
-}
-
-/// Asks the approver. A panic in it denies this request instead of ending the host.
-async fn request_catching_panics(
-    approver: &dyn Approver,
-    question: &Question,
-) -> Result<Option<Answer>, BoxError> {
-    let panicked = |_| BoxError::from("it panicked");
-    // Both can panic: the call that creates the future, and each poll.
-    let mut response =
-        catch_unwind(AssertUnwindSafe(|| approver.ask(question))).map_err(panicked)?;
-    poll_fn(
-        |context| match catch_unwind(AssertUnwindSafe(|| response.as_mut().poll(context))) {
-            Ok(poll) => poll,
-            Err(payload) => Poll::Ready(Err(panicked(payload))),
-        },
-    )
-    .await
 }

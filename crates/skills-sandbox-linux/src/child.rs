@@ -12,6 +12,7 @@
 
 mod channel;
 mod init;
+mod layer;
 mod mount;
 mod namespaces;
 mod network;
@@ -25,8 +26,8 @@ use crate::name_server::NAME_SERVER_PORT;
 use crate::setup_slot::{EarlySetup, SetupSlot};
 use crate::setup_step::{Message, READY, SetupStep};
 pub(crate) use channel::{
-    FILTER_LISTENER, HOME_DIRECTORY, MOUNT_NAMESPACE, NAME_LISTENER, NETWORK_LISTENER,
-    SERVICE_LISTENER,
+    FILTER_LISTENER, HOME_DIRECTORY, LAYER_DIRECTORY, MOUNT_NAMESPACE, NAME_LISTENER,
+    NETWORK_LISTENER, SERVICE_LISTENER,
 };
 pub(crate) use syscall::system_call;
 use syscall::{Descriptor, StepError, check_result, fail, open, write};
@@ -196,6 +197,7 @@ fn enter_namespaces(
     begin_step(setup.fault, SetupStep::Pivot)?;
     namespaces::enter_rootfs(&namespaces.rootfs, op_index, |root| {
         send_home(root, namespaces);
+        layer::detach(root, namespaces.channel)?;
         init::create_file(root, init_image)
     })
 }

@@ -1,4 +1,4 @@
-//! Lists what a program left in the private home directory of its run.
+//! Lists what a program left in the private home directory of its run, and in a layer.
 
 use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
@@ -55,12 +55,18 @@ pub(crate) fn list(
                 if entry_path.components().count() < MAX_DEPTH {
                     pending.push(entry_path);
                 }
-            } else if entry.file_type() != Some(Type::Socket) && home.files.len() < MAX_FILES {
+            } else if is_kept(entry.file_type()) && home.files.len() < MAX_FILES {
                 home.files.push(entry_path.to_string_lossy().into_owned());
             }
         }
     }
     home
+}
+
+/// Returns true for what is not of use only while a program runs, and no mark of a layer that a file was
+/// removed.
+fn is_kept(kind: Option<Type>) -> bool {
+    !matches!(kind, Some(Type::Socket | Type::CharacterDevice))
 }
 
 /// Opens a home directory in a scratch directory of the host; `None` if the program removed it or put

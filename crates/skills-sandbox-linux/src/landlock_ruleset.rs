@@ -117,6 +117,8 @@ pub(crate) fn deferred_rules(
             .scratch()
             .map(|scratch| (scratch, access_rights(PathAccess::Write, abi))),
     );
+    let written = access_rights(PathAccess::Write, abi);
+    paths.extend(rootfs.layer().map(|layer| (layer, written)));
     paths.extend(rootfs.has_proc().then_some((Path::new("/proc"), read)));
     let terminals = list | access_rights(PathAccess::Terminal, abi);
     paths.extend(rootfs.terminals().map(|path| (path, terminals)));

@@ -87,6 +87,7 @@ mod isolation;
 mod key_rules;
 mod landlock_abi;
 mod landlock_ruleset;
+mod layer;
 mod local_sockets;
 mod memory_use;
 mod name_server;

@@ -12,6 +12,7 @@ use crate::denied_settings;
 use crate::disk_limits;
 use crate::isolation::IsolationLevel;
 use crate::key_rules::{check_readable, find_keys, without_keys};
+use crate::layer::find_layer;
 use crate::path_rule::{PathAccess, PathRule, PlanContext, SymlinkPolicy};
 use crate::rootfs_plan::{RootFsPlan, home_path};
 use crate::run_network::{RunNetwork, proxy_endpoint};
@@ -126,10 +127,14 @@ impl Plan {
         } else {
             paths = without_keys(paths, &keys)?;
         }
+        let layer = has_namespaces
+            .then(|| find_layer(job, &mut paths))
+            .flatten();
         let python_link = find_python_link(grants, program_finder, context);
         let home_links = find_home_links(job, &home_of_run(context));
         let rootfs = has_namespaces.then(|| {
             RootFsPlan::new(&paths, grants.limits(), context, UserIds::sandboxed())
+                .with_layer(layer.as_deref(), grants.limits())
                 .with_aliases(job.path_aliases())
                 .with_aliases(node_modules_link(job).as_slice())
                 .with_aliases(python_link.as_slice())

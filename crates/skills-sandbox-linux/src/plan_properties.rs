@@ -99,6 +99,23 @@ impl Model {
                 prop_assert_eq!(self.0.get(&scratch), Some(&Node::Scratch));
                 Node::Scratch
             }
+            MountOp::Layer { .. } => {
+                let below = self.0.get(path);
+                prop_assert!(
+                    matches!(
+                        below,
+                        Some(Node::Bind {
+                            is_directory: true,
+                            ..
+                        })
+                    ),
+                    "{path:?}"
+                );
+                Node::Bind {
+                    attributes: MountAttrs::NODEV,
+                    is_directory: true,
+                }
+            }
             MountOp::Mask { .. } | MountOp::Withhold { .. } => Node::Bind {
                 attributes: MountAttrs::READ_ONLY,
                 is_directory: true,
@@ -154,7 +171,10 @@ impl Model {
             is_changeable(outer_mount)
                 || matches!(
                     operation,
-                    MountOp::Bind { .. } | MountOp::Mask { .. } | MountOp::Withhold { .. }
+                    MountOp::Bind { .. }
+                        | MountOp::Layer { .. }
+                        | MountOp::Mask { .. }
+                        | MountOp::Withhold { .. }
                 ),
             "{path:?} is created in {outer_mount:?}"
         );

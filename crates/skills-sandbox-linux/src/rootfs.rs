@@ -15,7 +15,7 @@ use crate::granted_path::{Kind, OpenedPath};
 use crate::proc_entries::{CoverFile, Covers, cover_files, covers};
 use crate::rootfs_plan::{MountAttrs, RootFsEntry, RootFsPlan};
 
-/// Names and values of mount options.
+/// Names and values of mount options; a flag has an empty value.
 pub(crate) type MountOptions = [(CString, CString)];
 
 /// What all root file systems have, and the child creates before its run is planned: the root itself
@@ -45,6 +45,14 @@ pub(crate) enum MountOp {
     Scratch {
         path: CString,
         options: Vec<(CString, CString)>,
+    },
+    /// Mounts a writable layer over a directory, if the kernel allows it.
+    Layer {
+        path: CString,
+        /// Those of the file system in memory that keeps what is written.
+        memory: Vec<(CString, CString)>,
+        /// Those of the layer.
+        overlay: Vec<(CString, CString)>,
     },
     /// Mounts the scratch space at another path.
     ScratchAlias { path: CString, scratch: CString },
@@ -109,6 +117,7 @@ impl MountOp {
             | Self::File { path, .. }
             | Self::Scratch { path, .. }
             | Self::ScratchAlias { path, .. }
+            | Self::Layer { path, .. }
             | Self::Proc(ProcMount { path, .. })
             | Self::Terminals { path, .. }
             | Self::Mask { path, .. }
@@ -126,9 +135,21 @@ pub(crate) const UNREADABLE_FILE: &CStr = c".withheld/file";
 /// The directory in it, with mode 0.
 pub(crate) const UNREADABLE_DIRECTORY_ENTRY: &CStr = c".withheld/directory";
 
+/// The directory with the parts of a layer, in the root file system, until the layer is mounted. Names in
+/// mount options are constants, which need no escapes.
+pub(crate) const LAYER_PARTS: &CStr = c".layer";
+/// The directory below the layer.
+pub(crate) const LAYER_LOWER: &CStr = c".layer/lower";
+/// What the program writes.
+pub(crate) const LAYER_UPPER: &CStr = c".layer/upper";
+/// The directory that the kernel uses.
+pub(crate) const LAYER_WORK: &CStr = c".layer/work";
+
 /// The size of the root itself, which contains only empty directories, symlinks and short files.
 const ROOT_BYTES: u64 = 1 << 20;
 const ROOT_FILES: u64 = 4_096;
+/// Maximum files in a layer.
+const LAYER_FILES: u64 = 4_096;
 
 impl BaseRootFs {
     /// Returns the base with or without a `/proc`.
@@ -230,6 +251,16 @@ impl RootFsBuilder {
                     is_directory: file.is_directory,
                 }
             }
+            RootFsEntry::Layer { bytes, .. } => MountOp::Layer {
+                path,
+                memory: size_options(*bytes, LAYER_FILES, 0o700)?,
+                overlay: vec![
+                    (c"lowerdir".into(), LAYER_LOWER.into()),
+                    (c"upperdir".into(), LAYER_UPPER.into()),
+                    (c"workdir".into(), LAYER_WORK.into()),
+                    (c"userxattr".into(), c"".into()),
+                ],
+            },
             RootFsEntry::ScratchAlias { scratch, .. } => MountOp::ScratchAlias {
                 path,
                 scratch: below_root(scratch)?,

@@ -17,6 +17,8 @@ pub(crate) const SHARED_MEMORY_PATH: &str = "/dev/shm";
 const TERMINALS_PATH: &str = "/dev/pts";
 /// Maximum files in the scratch space.
 const SCRATCH_FILES: u64 = 65_536;
+/// Maximum size of the files in a layer: 64 MiB.
+const LAYER_BYTES: u64 = 64 << 20;
 
 /// Attributes of a mount: `MOUNT_ATTR_*` of the kernel.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -64,6 +66,11 @@ pub(crate) enum RootFsEntry {
         bytes: u64,
         files: u64,
     },
+    /// A writable layer over a read-only directory of the host, which ends with the run.
+    Layer {
+        path: PathBuf,
+        bytes: u64,
+    },
     /// The scratch space at another path.
     ScratchAlias {
         path: PathBuf,
@@ -99,6 +106,7 @@ impl RootFsEntry {
             | Self::File { path, .. }
             | Self::Scratch { path, .. }
             | Self::ScratchAlias { path, .. }
+            | Self::Layer { path, .. }
             | Self::Bind { path, .. } => path,
         }
     }
@@ -180,6 +188,19 @@ impl RootFsPlan {
         self
     }
 
+    /// Puts a writable layer over a directory, below what is mounted in that.
+    pub(crate) fn with_layer(mut self, path: Option<&Path>, limits: &ResourceLimits) -> Self {
+        let is_bound = |entry: &RootFsEntry| matches!(entry, RootFsEntry::Bind { path: bound, .. } if Some(bound.as_path()) == path);
+        if let Some(index) = self.entries.iter().position(is_bound) {
+            let layer = RootFsEntry::Layer {
+                path: self.entries[index].path().to_owned(),
+                bytes: limits.scratch_bytes.min(LAYER_BYTES),
+            };
+            self.entries.insert(index + 1, layer);
+        }
+        self
+    }
+
     /// Adds symlinks in `HOME`, which is empty otherwise.
     pub(crate) fn with_home_links(mut self, links: &[(PathBuf, PathBuf)]) -> Self {
         let links = links.iter().cloned();
@@ -216,6 +237,12 @@ impl RootFsPlan {
             .iter()
             .find(|entry| matches!(entry, RootFsEntry::Scratch { .. }))
             .map(RootFsEntry::path)
+    }
+
+    /// Returns the directory with a writable layer.
+    pub(crate) fn layer(&self) -> Option<&Path> {
+        let is_layer = |entry: &&RootFsEntry| matches!(entry, RootFsEntry::Layer { .. });
+        self.entries.iter().find(is_layer).map(RootFsEntry::path)
     }
 
     pub(crate) fn entries(&self) -> &[RootFsEntry] {

@@ -40,7 +40,7 @@ use crate::program_status::program_termination;
 use crate::report::{ReportInput, clean_up, probe_report};
 use crate::resident_monitor::{ResidentMonitor, memory_refusal, memory_termination, run_monitored};
 use crate::rlimits::MemoryCounting;
-use crate::rootfs_plan::choose_scratch_path;
+use crate::rootfs_plan::{RootFsPlan, choose_scratch_path};
 use crate::run_processes::RunProcesses;
 use crate::scratch_links;
 use crate::setup_slot::EarlySetup;
@@ -221,6 +221,7 @@ impl LinuxSandbox {
         let program_status = child.program_status.take();
         let mount_namespace = child.listeners.mount_namespace.take();
         let home = child.listeners.home.take();
+        let layer = child.listeners.layer.take();
         let name_server = NameServer::start(child.listeners.names.take());
         let mappings = Arc::new(SharedMappings::new(
             RunProcesses::new(child.pid(), plan.isolation),
@@ -258,6 +259,9 @@ impl LinuxSandbox {
             home
         };
         let private_home = home_files::list(home, &plan.home, &plan.home_links);
+        let own_directory = plan.rootfs.as_ref().and_then(RootFsPlan::layer);
+        let discarded = layer.zip(own_directory);
+        let discarded = discarded.map(|(layer, path)| home_files::list(Some(layer), path, &[]));
         // The kernel then removes all mounts of the run, which takes longer than all that follows.
         skills_threads::detach_blocking(move || drop(mount_namespace));
         let (supervised, log) = result?;
@@ -302,6 +306,7 @@ impl LinuxSandbox {
         .withheld_keys(plan.withheld_keys())
         .changed_key_links(plan.keys.changed_links())
         .private_home(private_home)
+        .discarded(discarded)
         .lookups(
             name_server
                 .map(NameServer::into_lookups)

@@ -14,8 +14,8 @@ use tokio::io::Interest;
 use tokio::io::unix::AsyncFd;
 
 use crate::child::{
-    self, FILTER_LISTENER, HOME_DIRECTORY, MOUNT_NAMESPACE, NAME_LISTENER, NETWORK_LISTENER,
-    SERVICE_LISTENER,
+    self, FILTER_LISTENER, HOME_DIRECTORY, LAYER_DIRECTORY, MOUNT_NAMESPACE, NAME_LISTENER,
+    NETWORK_LISTENER, SERVICE_LISTENER,
 };
 use crate::memory_use::MemoryUse;
 use crate::setup_slot::SetupSlot;
@@ -47,6 +47,8 @@ pub(crate) struct Listeners {
     pub(crate) names: Option<OwnedFd>,
     /// The home directory, if it is in the run's own file system.
     pub(crate) home: Option<OwnedFd>,
+    /// What the program writes in its own directory, if that has a layer.
+    pub(crate) layer: Option<OwnedFd>,
     /// The mount namespace of the run, if it has one.
     pub(crate) mount_namespace: Option<OwnedFd>,
     /// The listener of the seccomp filter, if the kernel allows one.
@@ -243,6 +245,7 @@ fn receive_listeners(channel: &OwnedFd) -> Listeners {
             NETWORK_LISTENER => listeners.network = Some(listener),
             NAME_LISTENER => listeners.names = Some(listener),
             HOME_DIRECTORY => listeners.home = Some(listener),
+            LAYER_DIRECTORY => listeners.layer = Some(listener),
             MOUNT_NAMESPACE => listeners.mount_namespace = Some(listener),
             SERVICE_LISTENER => listeners.services.push(listener),
             FILTER_LISTENER => listeners.filter = Some(listener),

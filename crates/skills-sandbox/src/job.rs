@@ -47,6 +47,7 @@ pub struct Job {
     current_dir: Option<PathBuf>,
     path_aliases: Vec<(PathBuf, PathBuf)>,
     user_home: Option<PathBuf>,
+    has_layer: bool,
     pub(crate) locale: Locale,
     pub(crate) certificates: Option<PathBuf>,
     quotas: Vec<Quota>,
@@ -72,6 +73,7 @@ impl Job {
             current_dir: None,
             path_aliases: Vec::new(),
             user_home: None,
+            has_layer: false,
             locale: Locale::default(),
             certificates: None,
             quotas: Vec::new(),
@@ -167,6 +169,21 @@ impl Job {
     #[must_use]
     pub fn user_home_path(&self) -> Option<&Path> {
         self.user_home.as_deref()
+    }
+
+    /// Puts a throw-away layer over the first granted directory, if its files are a copy: the program can
+    /// write beside its own files, at most 64 MiB, and what it wrote ends with the run. Neither the copy
+    /// nor the directory changes. This grants nothing. Only the Linux backend with namespaces does this;
+    /// elsewhere the directory is read-only.
+    pub fn layer(mut self) -> Self {
+        self.has_layer = true;
+        self
+    }
+
+    /// Returns true if the first granted directory gets a [layer](Self::layer).
+    #[must_use]
+    pub fn has_layer(&self) -> bool {
+        self.has_layer
     }
 
     /// Hides an absolute path and everything below it, also inside a granted directory. A backend that

@@ -67,6 +67,8 @@ pub struct RunOutput {
     pub changed_entries: Option<ChangedEntries>,
     /// The home directory of the program, if it was private to the run.
     pub private_home: Option<PrivateHome>,
+    /// What the program wrote in the [layer](crate::Job::layer) over its own directory.
+    pub discarded: Option<PrivateHome>,
 }
 
 /// A symlink with the name of a file with keys that was removed, renamed or changed during a run, by
@@ -149,7 +151,8 @@ impl ExecutedFile {
     }
 }
 
-/// A home directory that a program has to itself, and that is removed after the run.
+/// A directory that a program has to itself, and that is removed after the run: its home directory, or
+/// the layer over its own directory.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct PrivateHome {
@@ -160,7 +163,7 @@ pub struct PrivateHome {
 }
 
 impl PrivateHome {
-    /// Describes an empty home directory.
+    /// Describes an empty directory.
     #[must_use]
     pub fn new(path: impl Into<PathBuf>) -> Self {
         Self {
@@ -211,6 +214,7 @@ impl RunOutput {
             executed_files: ExecutedFiles::default(),
             changed_entries: None,
             private_home: None,
+            discarded: None,
         }
     }
 
@@ -259,6 +263,12 @@ impl RunOutput {
     /// Sets the private home directory of the program. Default: none.
     pub fn private_home(mut self, home: impl Into<Option<PrivateHome>>) -> Self {
         self.private_home = home.into();
+        self
+    }
+
+    /// Sets what the program wrote in its own directory, which ended with the run. Default: nothing.
+    pub fn discarded(mut self, layer: impl Into<Option<PrivateHome>>) -> Self {
+        self.discarded = layer.into();
         self
     }
 

@@ -77,7 +77,8 @@ const CRATES: &[(&str, usize, &[&str])] = &[
     ("skills-build", 2_280, &["skills-store"]),
     // Questions as values, what a further attempt of a run takes over, and what a run goes without.
     // Limits that the user raises. Whether records are optional. Programs that are free while confined.
-    ("skills-policy", 9_150, &["skills-clients"]),
+    // An answer that allows any program for one run.
+    ("skills-policy", 9_250, &["skills-clients"]),
     // Events of runs, the grace of a cancellation and of a deadline, the language and time zone of
     // the user. Input that further attempts read again. Backends that confine commands.
     ("skills-sandbox", 3_630, &["skills-policy"]),
@@ -123,10 +124,10 @@ const CRATES: &[(&str, usize, &[&str])] = &[
     // The first process passes a signal on. Settings that are denied without namespaces.
     // Connections to local sockets, which the host process makes, with their resolution of paths.
     // The memory of all processes of a run is measured together, and what they share without a file
-    // is counted.
+    // is counted. A layer for what a program writes beside itself.
     (
         "skills-sandbox-linux",
-        11_450,
+        11_700,
         &[
             "skills-egress",
             "skills-policy",

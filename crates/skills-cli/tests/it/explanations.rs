@@ -72,7 +72,7 @@ fn the_directory_of_a_skill_is_not_suggested() {
     need_sandbox!();
     let fixture = skill(
         "own.py",
-        "import os\nopen(os.path.dirname(__file__) + '/x', 'w')\n",
+        "import os, sys\nsys.exit(\"OSError: [Errno 30] Read-only file system: '\" + os.path.dirname(__file__) + \"/x'\")\n",
     );
     let expected = "\
 refused: write `PLACE/skills/one/scripts/x` (reported by the program, not verified); no option allows it: the skill directory is always read-only
@@ -93,7 +93,7 @@ fn no_rule_is_suggested_for_a_skill_in_the_workspace() {
     let fixture = Fixture::new();
     fixture.skill("work/skills/one", "one").file(
         "work/skills/one/scripts/own.py",
-        "import os\nopen(os.path.dirname(__file__) + '/x', 'w')\n",
+        "import os, sys\nsys.exit(\"OSError: [Errno 30] Read-only file system: '\" + os.path.dirname(__file__) + \"/x'\")\n",
     );
     let work = fixture.path().join("work").display().to_string();
     let options = ["--root", "work/skills", "--workspace", &work];
@@ -849,10 +849,16 @@ fn a_success_without_its_files_names_the_option() {
     let done = run(&fixture, &[]);
     assert_eq!(done.code, 0);
     insta::assert_snapshot!(explanation(&done), @"
-    refused: write `PLACE/skills/one` (reported by the program, not verified); no option allows it: the skill directory is always read-only
-    note: a program needs a workspace to write files
+    note: wrote `out.txt` into the directory of the skill, which stays as it was
     help: give it a directory for its files with `--workspace DIR`
     ");
+    let work = fixture.path().join("work").display().to_string();
+    let done = run(&fixture, &["--workspace", &work]);
+    assert!(
+        !explanation(&done).contains("--workspace"),
+        "{}",
+        done.page()
+    );
 }
 
 #[test]

@@ -63,6 +63,15 @@ pub enum FactKind {
         /// directory. Protected ones are not among them.
         directories: Vec<String>,
     },
+    /// The program wrote files into the directory of its skill, which are removed.
+    DiscardedFiles {
+        /// At most four files, relative to that directory.
+        files: Vec<String>,
+        /// The number of further ones, of those that were counted.
+        omitted: usize,
+        /// Whether the run had a workspace.
+        has_workspace: bool,
+    },
     /// The program tried to write into the directory of its skill.
     SkillIsReadOnly {
         /// Whether the run had a workspace.
@@ -159,6 +168,7 @@ impl Fact {
                 redactor.redact_all(files);
                 redactor.redact_all(directories);
             }
+            FactKind::DiscardedFiles { files, .. } => redactor.redact_all(files),
             FactKind::IgnoredProxy { hosts } => redactor.redact_all(hosts),
             FactKind::ExecutedFiles { programs, .. } => {
                 let names = programs
@@ -228,6 +238,11 @@ impl fmt::Display for Fact {
                 f.write_str("wrote ")?;
                 write_names(f, files.iter().map(|file| format!("~/{file}")), *omitted)?;
                 f.write_str(" into the private home directory of the run, which is removed")
+            }
+            FactKind::DiscardedFiles { files, omitted, .. } => {
+                f.write_str("wrote ")?;
+                write_names(f, files.iter().cloned(), *omitted)?;
+                f.write_str(" into the directory of the skill, which stays as it was")
             }
             FactKind::SkillIsReadOnly { has_workspace } => f.write_str(if *has_workspace {
                 "the program can write to its workspace"

@@ -66,6 +66,7 @@ pub(super) fn facts(run: &EndedRun<'_>, refusals: &Refusals) -> Vec<Fact> {
         withheld_keys(output),
         changed_key_links(output),
         private_home,
+        discarded_files(output.discarded.as_ref(), run.rules.workspace.is_some()),
     ];
     let others = others.into_iter().flatten().map(Fact::of_runtime);
     read_only.into_iter().chain(others).collect()
@@ -264,6 +265,21 @@ pub(crate) fn executed_files(
 fn importance(file: &ExecutedFile) -> (bool, usize, PathBuf) {
     let depth = file.path.components().count();
     (file.is_created, depth, file.path.clone())
+}
+
+/// Returns the files that a program wrote beside its own, except byte code.
+fn discarded_files(layer: Option<&PrivateHome>, has_workspace: bool) -> Option<FactKind> {
+    let is_byte_code = |file: &String| Path::new(file).iter().any(|part| part == "__pycache__");
+    let mut files: Vec<String> = layer?.files.clone();
+    files.retain(|file| !is_byte_code(file));
+    files.sort();
+    let omitted = files.len().saturating_sub(MAX_LISTED);
+    files.truncate(MAX_LISTED);
+    (!files.is_empty()).then_some(FactKind::DiscardedFiles {
+        files,
+        omitted,
+        has_workspace,
+    })
 }
 
 /// Returns the files that a program left in its private home directory, except those of caches.

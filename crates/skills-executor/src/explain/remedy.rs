@@ -169,6 +169,10 @@ fn of_fact(fact: &Fact) -> Option<Remedy> {
         }
         FactKind::SkillIsReadOnly {
             has_workspace: false,
+        }
+        | FactKind::DiscardedFiles {
+            has_workspace: false,
+            ..
         } => Some(Remedy::Workspace),
         _ => None,
     }

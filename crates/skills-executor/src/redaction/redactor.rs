@@ -103,6 +103,7 @@ impl Redactor {
         for file in output
             .private_home
             .iter_mut()
+            .chain(&mut output.discarded)
             .flat_map(|home| &mut home.files)
         {
             *file = self.redact_text(file);

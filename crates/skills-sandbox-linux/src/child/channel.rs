@@ -18,6 +18,8 @@ pub(crate) const SERVICE_LISTENER: u8 = b's';
 pub(crate) const NAME_LISTENER: u8 = b'd';
 /// Marks the home directory of the run.
 pub(crate) const HOME_DIRECTORY: u8 = b'h';
+/// Marks the directory with what the program writes in its own directory.
+pub(crate) const LAYER_DIRECTORY: u8 = b'l';
 /// Marks the mount namespace of the run.
 pub(crate) const MOUNT_NAMESPACE: u8 = b'm';
 /// Marks the listener of the seccomp filter.

@@ -17,6 +17,7 @@ use crate::setup_step::SetupStep;
 
 const FSOPEN_CLOEXEC: c_uint = 1;
 const FSMOUNT_CLOEXEC: c_uint = 1;
+const FSCONFIG_SET_FLAG: c_uint = 0;
 const FSCONFIG_SET_STRING: c_uint = 1;
 const FSCONFIG_CMD_CREATE: c_uint = 6;
 const OPEN_TREE_CLONE: c_uint = 1;
@@ -71,13 +72,18 @@ pub(super) fn create_filesystem(
             step,
         )?;
         for (name, value) in options {
+            let (command, value) = if value.is_empty() {
+                (FSCONFIG_SET_FLAG, std::ptr::null())
+            } else {
+                (FSCONFIG_SET_STRING, value.as_ptr())
+            };
             check_result(
                 system_call!(
                     libc::SYS_fsconfig,
                     context.number(),
-                    FSCONFIG_SET_STRING,
+                    command,
                     name.as_ptr(),
-                    value.as_ptr(),
+                    value,
                     0,
                 ),
                 step,

@@ -8,6 +8,7 @@ use std::ffi::CStr;
 
 use libc::AT_FDCWD;
 
+use super::layer;
 use super::mount::{
     AT_RECURSIVE, NO_EXEC, attach_mount, change_directory, clone_mount, create_directory,
     create_filesystem, move_mount, set_mount_attrs,
@@ -157,6 +158,11 @@ fn execute_op(operation: &MountOp, root: &Descriptor) -> Result<(), StepError> {
                 SetupStep::RootFs,
             )
         }
+        MountOp::Layer {
+            path,
+            memory,
+            overlay,
+        } => layer::mount(root, path, memory, overlay),
         MountOp::Proc(mount) => mount_proc(root, mount),
         MountOp::Bind {
             source,

@@ -17,6 +17,7 @@ mod escape;
 mod fake_network;
 mod grace;
 mod keys;
+mod layer;
 mod lifetime;
 mod lifetime_pipe;
 mod local_sockets;
