@@ -10,6 +10,7 @@ use std::sync::Arc;
 
 use skills_discovery::{Catalog, Entry, SkillFiles};
 use skills_ledger::{ActivatedBy, Activity};
+use skills_manifest::expand_skill_directory;
 use skills_prompt::{
     Activation, ActiveSkills, Budget, DEFAULT_MAX_INJECTION_BYTES, EntryReport, ImplicitIndex,
     Injection, InjectionBuilder, MentionIndex, Nonce, SkillList, SkillListRenderer, SkillScripts,
@@ -546,7 +547,8 @@ fn inject(
             .max_bytes(max_bytes)
             .render_codex());
     }
-    let injection = InjectionBuilder::new(name, &directory, &location, document.body())
+    let body = expand_skill_directory(document.body(), &directory);
+    let injection = InjectionBuilder::new(name, &directory, &location, &body)
         .offset(part.offset)
         .max_bytes(max_bytes)
         .first_line(document.body_line());

@@ -4,6 +4,8 @@ use std::ops::Range;
 
 use pulldown_cmark::{Event, HeadingLevel, Options, Parser, Tag, TagEnd};
 
+use crate::skill_directory::without_skill_directory;
+
 /// The headings of a body and its references to files, both in the order of the text.
 ///
 /// With it, a model can read a section of a long skill instead of all of it, and a host application
@@ -246,15 +248,6 @@ impl LineCounter<'_> {
 
 fn level_number(level: HeadingLevel) -> u8 {
     level as u8
-}
-
-/// Removes the placeholder of the skill directory: `{baseDir}` (OpenClaw) or
-/// `${CLAUDE_SKILL_DIR}` (Claude Code).
-fn without_skill_directory(path: &str) -> &str {
-    ["{baseDir}/", "${CLAUDE_SKILL_DIR}/"]
-        .iter()
-        .find_map(|placeholder| path.strip_prefix(placeholder))
-        .unwrap_or(path)
 }
 
 /// Returns the path of a relative link: without a scheme, not absolute, not only a fragment.

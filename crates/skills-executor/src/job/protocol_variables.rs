@@ -33,6 +33,8 @@ pub(super) fn set_protocol_env(job: Job, run: &Authorized, stdin: &[u8]) -> Job 
         job = job.env("SKILL_NAME", name);
         if !is_wasm {
             job = job.env("SKILL_DIR", directory.to_string_lossy());
+            // As texts of skills for Claude Code name it.
+            job = job.env("CLAUDE_SKILL_DIR", directory.to_string_lossy());
             job = job.env(
                 "SKILL_ASSETS_DIR",
                 directory.join("assets").to_string_lossy(),

@@ -74,7 +74,12 @@ async fn a_command_of_a_skill_needs_permission_to_spawn_its_program() {
     let names: BTreeSet<&str> = jobs[0].envs().map(|(name, _)| name).collect();
     assert_eq!(
         names,
-        BTreeSet::from(["SKILL_ASSETS_DIR", "SKILL_DIR", "SKILL_NAME"])
+        BTreeSet::from([
+            "CLAUDE_SKILL_DIR",
+            "SKILL_ASSETS_DIR",
+            "SKILL_DIR",
+            "SKILL_NAME"
+        ])
     );
 }
 

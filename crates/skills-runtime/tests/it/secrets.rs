@@ -21,7 +21,7 @@ fn secrets() -> Secrets {
 fn given(fixture: &Fixture) -> Vec<String> {
     let job = fixture.sandbox.jobs().pop().unwrap();
     job.envs()
-        .filter(|(name, _)| !name.starts_with("SKILL_") && *name != "TIMEOUT_MS")
+        .filter(|(name, _)| !name.contains("SKILL_") && *name != "TIMEOUT_MS")
         .map(|(name, value)| format!("{name}={value}"))
         .collect()
 }

@@ -24,7 +24,7 @@ async fn a_program_sees_only_the_documented_variables() {
     }
     let host = kit(&[("env.py", ENVIRONMENT)]);
     let tools = host.allowing(&["spawn:printenv"]);
-    assert_snapshot!(printed(&run(&tools, "scripts/env.py").await), @r#"["DEBIAN_FRONTEND","GIT_PAGER","GIT_TERMINAL_PROMPT","HOME","LANG","LOGNAME","OMP_NUM_THREADS","OPENBLAS_NUM_THREADS","PAGER","PATH","PIP_DISABLE_PIP_VERSION_CHECK","PIP_NO_INPUT","PYTHONDONTWRITEBYTECODE","PYTHONNOUSERSITE","PYTHONUNBUFFERED","SHELL","SKILL_ASSETS_DIR","SKILL_DIR","SKILL_NAME","SKILL_WORKSPACE","TERM","TMPDIR","USER"]"#);
+    assert_snapshot!(printed(&run(&tools, "scripts/env.py").await), @r#"["CLAUDE_SKILL_DIR","DEBIAN_FRONTEND","GIT_PAGER","GIT_TERMINAL_PROMPT","HOME","LANG","LOGNAME","OMP_NUM_THREADS","OPENBLAS_NUM_THREADS","PAGER","PATH","PIP_DISABLE_PIP_VERSION_CHECK","PIP_NO_INPUT","PYTHONDONTWRITEBYTECODE","PYTHONNOUSERSITE","PYTHONUNBUFFERED","SHELL","SKILL_ASSETS_DIR","SKILL_DIR","SKILL_NAME","SKILL_WORKSPACE","TERM","TMPDIR","USER"]"#);
     let outcome = bash(&tools, "printenv", "").await;
     let names: Vec<&str> = outcome
         .answer()

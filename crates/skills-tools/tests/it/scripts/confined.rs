@@ -125,6 +125,7 @@ async fn a_script_sees_only_the_documented_variables() {
     // macOS adds `__CF…` to every program.
     names.sort_unstable();
     let documented = [
+        "CLAUDE_SKILL_DIR",
         "DEBIAN_FRONTEND",
         "GIT_PAGER",
         "GIT_TERMINAL_PROMPT",
