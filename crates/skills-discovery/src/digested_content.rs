@@ -185,8 +185,15 @@ impl SkillFiles {
         max_bytes: u64,
         cache: &mut DigestCache,
     ) -> Result<ContentDigest, DiscoveryError> {
-        let content = self.digest_at(cache, ScanStart::now(), max_bytes.min(MAX_BYTES))?;
-        Ok(content.digest)
+        Ok(self.digested_content_up_to(max_bytes, cache)?.digest)
+    }
+
+    pub(crate) fn digested_content_up_to(
+        &self,
+        max_bytes: u64,
+        cache: &mut DigestCache,
+    ) -> Result<DigestedContent, DiscoveryError> {
+        self.digest_at(cache, ScanStart::now(), max_bytes.min(MAX_BYTES))
     }
 
     fn digest_at(

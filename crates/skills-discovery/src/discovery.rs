@@ -1,9 +1,9 @@
 //! The configuration of a scan.
 
-#[cfg(feature = "fs")]
-use crate::SourceRoot;
 use crate::thread_count::ThreadCount;
 use crate::{ConfigRule, Root, ScanLimits};
+#[cfg(feature = "fs")]
+use crate::{SourceRoot, TrustedSkills};
 
 /// The configuration of a scan: roots, limits, rules, precedence.
 ///
@@ -36,6 +36,8 @@ pub struct Discovery {
     pub(crate) roots: Vec<Root>,
     #[cfg(feature = "fs")]
     pub(crate) sources: Vec<SourceRoot>,
+    #[cfg(feature = "fs")]
+    pub(crate) trusted_skills: TrustedSkills,
     pub(crate) limits: ScanLimits,
     pub(crate) precedence: Precedence,
     pub(crate) rules: Vec<ConfigRule>,
@@ -52,6 +54,8 @@ impl Discovery {
             roots: roots.into_iter().collect(),
             #[cfg(feature = "fs")]
             sources: Vec::new(),
+            #[cfg(feature = "fs")]
+            trusted_skills: TrustedSkills::default(),
             limits: ScanLimits::default(),
             precedence: Precedence::KeepAll,
             rules: Vec::new(),
@@ -71,6 +75,26 @@ impl Discovery {
     pub fn source(mut self, source: SourceRoot) -> Self {
         self.sources.push(source);
         self
+    }
+
+    /// Sets which skills of untrusted roots are trusted by their content. Default: none.
+    ///
+    /// Each is active while its directory has exactly this content, and [`Untrusted`] otherwise, so that
+    /// a change is not used before its user has agreed to it. Its root stays untrusted.
+    ///
+    /// [`Untrusted`]: crate::InactiveReason::Untrusted
+    #[cfg(feature = "fs")]
+    pub fn with_trusted_skills(mut self, skills: TrustedSkills) -> Self {
+        self.trusted_skills = skills;
+        self
+    }
+
+    /// Returns the skills that are trusted by their content. Those that are added are active with the
+    /// next scan.
+    #[cfg(feature = "fs")]
+    #[must_use]
+    pub fn trusted_skills(&self) -> &TrustedSkills {
+        &self.trusted_skills
     }
 
     /// Sets the limits, which apply to each root separately.

@@ -121,6 +121,8 @@ mod traversal;
 #[cfg(feature = "fs")]
 mod tree_path;
 #[cfg(feature = "fs")]
+mod trusted_skills;
+#[cfg(feature = "fs")]
 mod unread_skills;
 mod walk_path;
 #[cfg(feature = "watch")]
@@ -184,5 +186,7 @@ pub use stamped_listing::{StampedFile, StampedListing};
 pub use summary::CatalogSummary;
 #[cfg(feature = "fs")]
 pub use tree_path::{PathProblem, TreePath};
+#[cfg(feature = "fs")]
+pub use trusted_skills::{TrustedSkill, TrustedSkills};
 #[cfg(feature = "watch")]
 pub use watch::{CatalogChange, RootWatcher, WatchOptions, WatchProblem};

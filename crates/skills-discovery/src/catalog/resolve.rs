@@ -9,6 +9,7 @@ use unicode_normalization::UnicodeNormalization;
 use super::locked::Locks;
 use crate::file_stamp::ScanStart;
 use crate::locked_content::SharedDigests;
+use crate::trusted_skills::{TrustedContents, trusted_content};
 use crate::{
     ConfigRule, Discovery, Entry, EntryWarning, InactiveEntry, InactiveReason, Precedence, Root,
     Skipped, StampSet,
@@ -27,10 +28,28 @@ pub(super) fn resolve_active(
     let mut inactive = Vec::new();
     let activation = Activation::new(discovery, source_reasons);
     let mut candidates = Vec::with_capacity(entries.len());
-    for entry in entries {
-        match activation.untrusted_reason(&entry) {
-            Some(reason) => inactive.push(InactiveEntry { entry, reason }),
-            None => candidates.push(entry),
+    let mut trusted_contents = Vec::with_capacity(entries.len());
+    for mut entry in entries {
+        let Some(reason) = activation.untrusted_reason(&entry) else {
+            candidates.push(entry);
+            trusted_contents.push(None);
+            continue;
+        };
+        let LockCheck {
+            digests,
+            scan_start,
+            ..
+        } = *lock_check;
+        match trusted_content(lock_check.trusted, &entry, digests, scan_start) {
+            Some(content) => {
+                candidates.push(entry);
+                trusted_contents.push(Some(content));
+            }
+            None => {
+                // That of an earlier scan, which differs now.
+                entry.locked = None;
+                inactive.push(InactiveEntry { entry, reason });
+            }
         }
     }
     // Before anything that the files of a skill say can be a reason.
@@ -44,7 +63,9 @@ pub(super) fn resolve_active(
         discovery.threads,
     );
     let checked = std::mem::take(&mut candidates).into_iter().zip(changed);
-    for (entry, changed) in checked {
+    for ((mut entry, changed), trusted) in checked.zip(trusted_contents) {
+        // A lock file that lists it requires the same content: both were compared.
+        entry.locked = entry.locked.take().or(trusted);
         match changed.or_else(|| activation.inactive_reason(&entry)) {
             Some(reason) => inactive.push(InactiveEntry { entry, reason }),
             None => candidates.push(entry),
@@ -64,6 +85,8 @@ pub(super) struct LockCheck<'a> {
     pub(super) scan_start: ScanStart,
     /// The canonical paths of the trusted roots.
     pub(super) roots: &'a [PathBuf],
+    /// The skills of untrusted roots that are trusted by their content.
+    pub(super) trusted: &'a TrustedContents,
 }
 
 /// What decides, for each skill on its own, whether it is active.

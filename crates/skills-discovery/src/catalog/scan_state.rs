@@ -11,6 +11,7 @@ use crate::openai_file::OPENAI_FILE;
 use crate::parallel;
 use crate::stamp_set::is_stamp_current;
 use crate::thread_count::ThreadCount;
+use crate::trusted_skills::TrustedContents;
 use crate::unread_skills::UnreadSkills;
 use crate::{CatalogSummary, Discovery, Entry, FileStamp, Root, Skipped, StampSet};
 
@@ -26,6 +27,8 @@ pub(super) struct ScanState {
     digests: SharedDigests,
     /// The revision of each source before it was listed.
     revisions: Vec<u64>,
+    /// The skills that were trusted by their content.
+    trusted: TrustedContents,
     /// The configuration of the scan; `None` for an empty catalog that no scan made.
     settings: Option<Arc<Discovery>>,
 }
@@ -70,6 +73,7 @@ impl Catalog {
             .filter(|root| root.is_trusted())
             .map(canonical)
             .collect();
+        let trusted = discovery.trusted_skills.contents();
         let (mut entries, mut inactive) = resolve::resolve_active(
             entries,
             discovery,
@@ -77,6 +81,7 @@ impl Catalog {
                 digests: &digests,
                 scan_start,
                 roots: &trusted_roots,
+                trusted: &trusted,
             },
             &source_reasons,
             &mut stamps,
@@ -106,6 +111,7 @@ impl Catalog {
                 unread: OnceLock::new(),
                 digests,
                 revisions,
+                trusted,
                 settings: Some(Arc::new(discovery.clone())),
             },
         }
@@ -168,7 +174,12 @@ impl Catalog {
             let mut sources = sources.zip(&self.scan.revisions);
             !sources.any(|(root, revision)| root.source.changed(*revision))
         };
-        if !self.scan.stamps.is_current_on(threads)
+        let are_trusted_current = || {
+            let settings = self.settings();
+            settings.is_none_or(|all| all.trusted_skills.contents() == self.scan.trusted)
+        };
+        if !are_trusted_current()
+            || !self.scan.stamps.is_current_on(threads)
             || !are_sources_current()
             || !are_symlinks_current()
             || !is_unread_current()

@@ -49,8 +49,9 @@ impl Entry {
         read_opened(file, stamp, MAX_FILE_BYTES)
     }
 
-    /// Returns the content digest that the lock file beside the skill requires, which the content
-    /// had at the time of the scan; `None` if the skill is not locked. Nothing of a locked skill may
+    /// Returns the content digest that the lock file beside the skill requires, or that is
+    /// [trusted](crate::TrustedSkills), which the content had at the time of the scan; `None` if the
+    /// skill is not locked. Nothing of a locked skill may
     /// run with another content. A skill of a source is always locked to the digest that the source
     /// listed.
     #[must_use]

@@ -21,6 +21,7 @@ mod scan;
 mod sources;
 mod stamps;
 mod tree;
+mod trusted_skills;
 mod unread;
 mod usage;
 #[cfg(feature = "watch")]
