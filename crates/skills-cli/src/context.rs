@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use clap::Command;
 use skills_runtime::discovery::{
     ClientProfile, ConfigRule, Discovery, HiddenDirectories, InactiveReason, NestedSkills,
-    ProfileContext, ScanLimits, SearchDepth, SkillFileSymlinks, Trust,
+    ProfileContext, ScanLimits, SearchDepth, SkillFileSymlinks, Trust, TrustedSkills,
 };
 use skills_runtime::ledger::Ledger;
 use skills_runtime::prompt::{ListingMode, ListingModes};
@@ -25,6 +25,7 @@ use crate::process_environment::Environment;
 use crate::selector::parse_selector;
 use crate::settings::{LEDGER_VARIABLE, Settings};
 use crate::state;
+use crate::trusted_skills::TrustedSkillStore;
 
 /// How many problems of settings are shown: the file of a project that is not trusted must not hide
 /// other messages.
@@ -40,6 +41,7 @@ pub(crate) struct Context {
     pub(crate) command_line: fn() -> Command,
     settings: OnceCell<Settings>,
     settings_secrets: OnceCell<Secrets>,
+    trusted_skills: OnceCell<TrustedSkills>,
     /// Whether missing roots were reported.
     warned_of_roots: Cell<bool>,
     /// Whether a directory for temporary files was reported.
@@ -60,6 +62,7 @@ impl Context {
             command_line,
             settings: OnceCell::new(),
             settings_secrets: OnceCell::new(),
+            trusted_skills: OnceCell::new(),
             warned_of_roots: Cell::new(false),
             warned_of_temp_dir: Cell::new(false),
         }
@@ -269,7 +272,27 @@ impl Context {
         let limits = self.with_given_limits(ScanLimits::default());
         let disabled = options.disable.iter().map(|pattern| disable_rule(pattern));
         let rules = settings.skill_rules.iter().cloned().chain(disabled);
-        Ok(discovery.with_roots(roots).limits(limits).rules(rules))
+        let discovery = discovery.with_roots(roots).limits(limits).rules(rules);
+        Ok(discovery.with_trusted_skills(self.trusted_skills()?))
+    }
+
+    /// Returns the skills of a project that is not trusted that its user trusts by their content, which
+    /// are read once. If they cannot be read, there are none, with a warning.
+    fn trusted_skills(&self) -> anyhow::Result<TrustedSkills> {
+        if self.project_trust()? == Trust::Trusted {
+            return Ok(TrustedSkills::default());
+        }
+        let skills = self.trusted_skills.get_or_init(|| {
+            let store = TrustedSkillStore::new(&self.environment);
+            let skills = store.map_or(Ok(Vec::new()), |store| store.read());
+            let skills = skills.unwrap_or_else(|error| {
+                let warning = "warning: no skill of the project is trusted by its content";
+                self.output.status(&format!("{warning}: {error}"));
+                Vec::new()
+            });
+            skills.into_iter().collect()
+        });
+        Ok(skills.clone())
     }
 
     /// Warns, once, about roots of the command line that do not exist: a server finds their skills

@@ -52,6 +52,7 @@ mod suggested_command;
 mod temp_dir;
 mod terminal;
 mod tool_host;
+mod trusted_skills;
 mod usage_report;
 mod virtual_env;
 #[cfg(feature = "wasm")]

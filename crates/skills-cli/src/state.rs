@@ -74,6 +74,11 @@ pub(crate) fn virtual_envs_path(state_dir: &Path) -> PathBuf {
     state_dir.join("virtual-envs.json")
 }
 
+/// Returns the file with the skills of projects that the user trusts by their content.
+pub(crate) fn trusted_skills_path(environment: &Environment) -> Option<PathBuf> {
+    Some(environment.state_dir()?.join("trusted-skills.json"))
+}
+
 /// Returns the file with the user's tool overrides.
 pub(crate) fn overrides_path(environment: &Environment) -> Option<PathBuf> {
     Some(environment.state_dir()?.join("tools.json"))

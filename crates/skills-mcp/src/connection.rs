@@ -6,15 +6,17 @@ use std::sync::{Mutex, OnceLock};
 
 use rmcp::model::{
     CallToolRequestParams, CallToolResponse, CompleteRequestParams, CompleteResult, CustomRequest,
-    CustomResult, GetPromptRequestParams, GetPromptResponse, GetSkillRequestParams, GetSkillResult,
-    InitializeRequestParams, InitializeResult, ListPromptsResult, ListResourceTemplatesResult,
-    ListResourcesResult, ListSkillsResult, ListToolsResult, PaginatedRequestParams,
-    ProtocolVersion, ReadResourceDirectoryRequestParams, ReadResourceDirectoryResult,
-    ReadResourceRequestParams, ReadResourceResponse, ServerConfig, SubscriptionFilter,
+    CustomResult, DiscoverResult, GetPromptRequestParams, GetPromptResponse, GetSkillRequestParams,
+    GetSkillResult, InitializeRequestParams, InitializeResult, ListPromptsResult,
+    ListResourceTemplatesResult, ListResourcesResult, ListSkillsResult, ListToolsResult,
+    PaginatedRequestParams, ProtocolVersion, ReadResourceDirectoryRequestParams,
+    ReadResourceDirectoryResult, ReadResourceRequestParams, ReadResourceResponse, ServerConfig,
+    SubscriptionFilter,
 };
 use rmcp::service::{NotificationContext, RequestContext, SubscriptionContext};
 use rmcp::{ErrorData, RoleServer, ServerHandler};
 use skills_threads::lock;
+use skills_tools::ToolSet;
 use tokio_util::sync::{CancellationToken, DropGuard};
 
 use crate::caller::{Caller, Lifecycle};
@@ -22,7 +24,7 @@ use crate::list_changes::ListKind;
 use crate::list_watcher::start_watching;
 use crate::roots::ClientRoots;
 use crate::skill_index::INDEX_URI;
-use crate::tool_list::SessionTools;
+use crate::tool_call::SessionState;
 use crate::{
     Server, completion, prompts, resources, server_info, skills_extension, subscriptions,
     tool_call, tool_list,
@@ -49,8 +51,7 @@ pub struct Connection {
     /// Version of each list when the client read it last.
     seen_versions: Mutex<[Option<u64>; 3]>,
     is_initialized: AtomicBool,
-    /// The tools that this client has listed; see [`SessionTools`].
-    session_tools: SessionTools,
+    state: SessionState,
     /// The roots of the client; `None` if it is not asked for them.
     roots: Option<ClientRoots>,
     disconnected: CancellationToken,
@@ -78,7 +79,7 @@ impl Connection {
             session: OnceLock::new(),
             seen_versions: Mutex::default(),
             is_initialized: AtomicBool::new(false),
-            session_tools: SessionTools::default(),
+            state: SessionState::default(),
             _disconnect_guard: disconnected.clone().drop_guard(),
             disconnected,
         }
@@ -113,6 +114,14 @@ impl Connection {
         }
     }
 
+    /// Returns the instructions for a client. Their first writer scans the roots.
+    async fn instructions(&self, write: fn(&ToolSet) -> String) -> Result<String, ErrorData> {
+        let text = self
+            .server
+            .run_blocking(move |server| write(&server.tools()));
+        Ok(server_info::complete_instructions(&text.await?))
+    }
+
     fn caller(&self, context: &RequestContext<RoleServer>) -> Caller {
         Caller::from_context(context, || self.session().to_owned())
     }
@@ -133,7 +142,8 @@ impl Connection {
     /// Notifies the client of the scripts of a skill that its session has loaded.
     async fn notify_of_loaded_scripts(&self, session: Option<String>) {
         if let Some(session) = session {
-            self.session_tools
+            self.state
+                .tools
                 .notify_if_changed(&self.server, session)
                 .await;
         }
@@ -152,9 +162,9 @@ impl Drop for Connection {
 }
 
 impl ServerHandler for Connection {
+    /// Without instructions, which depend on the skills: this is called on the threads of the executor.
     fn get_info(&self) -> ServerConfig {
-        let instructions = self.server.tools().instructions();
-        server_info::server_config(&self.server.inner.version, &instructions)
+        server_info::server_config(&self.server.inner.version)
     }
 
     fn supported_protocol_versions(&self) -> Cow<'static, [ProtocolVersion]> {
@@ -170,16 +180,26 @@ impl ServerHandler for Connection {
             request.protocol_version = ProtocolVersion::V_2025_06_18;
         }
         let mut result = self.negotiate_initialize(&request)?;
-        if let Some(roots) = &self.roots
-            && request.capabilities.roots.is_some()
-        {
-            roots.declare();
-            // The roots are known later, and instructions are sent only once.
-            let instructions = self.server.tools().instructions_for_later_workspace();
-            result.instructions = Some(server_info::complete_instructions(&instructions));
-        }
+        let roots = self.roots.as_ref();
+        let roots = roots.filter(|_| request.capabilities.roots.is_some());
+        result.instructions = Some(match roots {
+            Some(roots) => {
+                roots.declare();
+                // The roots are known later, and instructions are sent only once.
+                let write = ToolSet::instructions_for_later_workspace;
+                self.instructions(write).await?
+            }
+            None => self.instructions(ToolSet::instructions).await?,
+        });
         context.peer.set_peer_info(request);
         Ok(result)
+    }
+
+    async fn discover(&self, _: RequestContext<RoleServer>) -> Result<DiscoverResult, ErrorData> {
+        let mut info = self.get_info();
+        info.instructions = Some(self.instructions(ToolSet::instructions).await?);
+        let versions = self.supported_protocol_versions().into_owned();
+        Ok(DiscoverResult::from_server_info(versions, info))
     }
 
     async fn list_tools(
@@ -191,7 +211,7 @@ impl ServerHandler for Connection {
         tool_list::list(
             &self.server,
             &self.caller(&context),
-            &self.session_tools,
+            &self.state.tools,
             request,
         )
         .await
@@ -206,8 +226,7 @@ impl ServerHandler for Connection {
         start_watching(&self.server);
         self.settle_roots().await;
         let caller = self.caller(&context);
-        let tools = &self.session_tools;
-        tool_call::call(&self.server, &caller, tools, request, &context).await
+        tool_call::call(&self.server, &caller, &self.state, request, &context).await
     }
 
     async fn list_prompts(
@@ -316,7 +335,7 @@ impl ServerHandler for Connection {
     async fn listen(&self, context: SubscriptionContext) -> Result<(), ErrorData> {
         start_watching(&self.server);
         let seen = *lock(&self.seen_versions);
-        let changes = self.session_tools.subscribe();
+        let changes = self.state.tools.subscribe();
         subscriptions::serve_subscription(
             &self.server,
             &context,
@@ -332,7 +351,7 @@ impl ServerHandler for Connection {
         // A repeated notification must not start a second notifier.
         if !self.is_initialized.swap(true, Ordering::Relaxed) {
             start_watching(&self.server);
-            let changes = self.session_tools.subscribe();
+            let changes = self.state.tools.subscribe();
             subscriptions::notify_legacy(
                 &self.server,
                 context.peer.clone(),

@@ -43,6 +43,7 @@ mod list_watcher;
 mod pagination;
 mod principal;
 mod progress;
+mod project_question;
 mod prompts;
 mod replay_cache;
 mod request_state;

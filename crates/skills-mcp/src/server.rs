@@ -16,6 +16,7 @@ pub use builder::ServerBuilder;
 use crate::call_limiter::CallLimiter;
 use crate::elicitation::TrustCommand;
 use crate::list_changes::{ListTracker, ListWatcher, LogOnce};
+use crate::project_question::Project;
 use crate::request_state::RequestStateSigner;
 use crate::served_skills::ServedSkills;
 
@@ -82,6 +83,8 @@ pub(crate) struct Inner {
     pub(crate) tenancy: Tenancy,
     pub(crate) result_data: crate::ResultData,
     pub(crate) trust_command: Arc<TrustCommand>,
+    /// The project whose skills can wait for trust.
+    pub(crate) project: Option<Project>,
     pub(crate) version: String,
     pub(crate) stop: CancellationToken,
     /// Cancels the running calls.

@@ -12,7 +12,8 @@ pub(crate) fn complete_instructions(instructions: &str) -> String {
     format!("{instructions}{EXTENSION_NOTE}")
 }
 
-pub(crate) fn server_config(version: &str, instructions: &str) -> ServerConfig {
+/// Returns what the server reports of itself, without instructions.
+pub(crate) fn server_config(version: &str) -> ServerConfig {
     let capabilities = ServerCapabilities::builder()
         .enable_tools()
         .enable_tool_list_changed()
@@ -26,9 +27,7 @@ pub(crate) fn server_config(version: &str, instructions: &str) -> ServerConfig {
     let implementation = Implementation::new("skills", version)
         .with_title("Skills")
         .with_description("Finds, reads and safely runs agent skills");
-    ServerConfig::new(capabilities)
-        .with_server_info(implementation)
-        .with_instructions(complete_instructions(instructions))
+    ServerConfig::new(capabilities).with_server_info(implementation)
 }
 
 /// The methods with parameters.

@@ -21,17 +21,26 @@ use crate::elicitation::{
     Unresolved,
 };
 use crate::progress::{CallPhase, with_progress};
+use crate::project_question::{AskingCall, ProjectQuestion};
 use crate::request_state::CallBinding;
 use crate::server::Tenancy;
 use crate::tool_list::SessionTools;
 use crate::tool_result::{ResultData, to_mcp_result};
+
+/// What the calls of a connection share.
+#[derive(Default)]
+pub(crate) struct SessionState {
+    /// The tools that its client has listed.
+    pub(crate) tools: SessionTools,
+    pub(crate) project: ProjectQuestion,
+}
 
 /// Calls a tool. If policy requires an approval, asks the user of the client; then returns the
 /// result. Notifies the client first if it has further tools now.
 pub(crate) async fn call(
     server: &Server,
     caller: &Caller,
-    session_tools: &SessionTools,
+    session: &SessionState,
     request: CallToolRequestParams,
     context: &RequestContext<RoleServer>,
 ) -> Result<CallToolResponse, ErrorData> {
@@ -49,6 +58,7 @@ pub(crate) async fn call(
     let binding = CallBinding::new(&caller.principal, &request.name, &arguments);
     let (state, responses) = (request.request_state, request.input_responses);
     let response = take_response(server, caller, binding.clone(), state, responses).await?;
+    let has_response = response.is_some();
     let channel = match caller.lifecycle {
         _ if !caller.supports_elicitation => ElicitationChannel::None,
         Lifecycle::Stateless => ElicitationChannel::Result(response),
@@ -78,7 +88,23 @@ pub(crate) async fn call(
         .approver(Arc::clone(&approver) as _)
         .cancellation(cancellation.clone());
     let tools = server.tools();
-    let call = tools.call(&request.name, Value::Object(arguments), &call_context);
+    let asking = AskingCall {
+        tool: &request.name,
+        arguments: &arguments,
+        has_response,
+    };
+    let call = async {
+        let project = &session.project;
+        project
+            .ask(server, caller, asking, &approver, context)
+            .await;
+        // The client shows it and calls again.
+        if !has_response && matches!(approver.unresolved(), Some(Unresolved::Prompt(_))) {
+            return None;
+        }
+        let arguments = Value::Object(arguments.clone());
+        Some(tools.call(&request.name, arguments, &call_context).await)
+    };
     let output = with_progress(
         call,
         &approver,
@@ -88,13 +114,19 @@ pub(crate) async fn call(
         context,
     )
     .await;
+    let Some(output) = output else {
+        return match approver.unresolved() {
+            Some(Unresolved::Prompt(prompt)) => {
+                input_required(server, &binding, prompt).map(Into::into)
+            }
+            _ => Err(ErrorData::internal_error("no prompt", None)),
+        };
+    };
     // A result and not an error of the protocol, of which some clients show their model nothing.
     let mut output = output.unwrap_or_else(ToolOutput::from);
     log_notes(&request.name, &output);
-    if let (Some(_), Some(session)) = (&output.loaded_skill, &caller.session) {
-        session_tools
-            .notify_if_changed(server, session.clone())
-            .await;
+    if let (Some(_), Some(id)) = (&output.loaded_skill, &caller.session) {
+        session.tools.notify_if_changed(server, id.clone()).await;
     }
     // Only if the call ended because of the request. If it succeeded in another way, no response is
     // needed.

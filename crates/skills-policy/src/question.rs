@@ -56,10 +56,14 @@ pub enum Subject {
     Permission(PermissionDecision),
     /// This content of the skill, which was never approved with the privileges that standing rules grant.
     Content,
-    /// The skills of a project, with its settings and its policy.
+    /// The skills of a project.
     Project {
         /// The number of skills.
         skills: usize,
+        /// The names of the skills, if the answer covers exactly these, with their present content.
+        /// Empty if it covers the project: all skills, its settings and its policy, from now on.
+        #[serde(skip_serializing_if = "Vec::is_empty")]
+        names: Vec<String>,
     },
     /// A higher limit than the one that the last attempt reached.
     Limit(RaisedLimit),
@@ -145,16 +149,37 @@ pub enum ContentStatus {
     },
 }
 
+/// What an answer about the skills of a project does not cover.
+const ONLY_SKILLS: &str = "only their present content, without the settings, the policy and the hooks of \
+     the project; programs of them still get only what is allowed";
+
 impl Question {
     /// Creates the question whether the skills of a project may be used. `directory` is canonical.
     pub fn about_project(directory: impl Into<PathBuf>, skills: usize) -> Self {
+        Self::about_skills_of(directory.into(), skills, Vec::new())
+    }
+
+    /// Creates the question whether these skills of a project may be used with their present content, which
+    /// has this digest. Its settings, its policy and its hooks are not part of it. `directory` is canonical.
+    pub fn about_project_skills(
+        directory: impl Into<PathBuf>,
+        names: Vec<String>,
+        digest: impl Into<String>,
+    ) -> Self {
+        let mut question = Self::about_skills_of(directory.into(), names.len(), names);
+        question.covers.digest = Some(digest.into());
+        question.notes.push(ONLY_SKILLS.to_owned());
+        question
+    }
+
+    fn about_skills_of(directory: PathBuf, skills: usize, names: Vec<String>) -> Self {
         Self {
-            subjects: vec![Subject::Project { skills }],
+            subjects: vec![Subject::Project { skills, names }],
             covers: Coverage::default(),
             done: RunEffects::default(),
             attempts: 0,
             name: String::new(),
-            directory: directory.into(),
+            directory,
             command: Vec::new(),
             offers_all_programs: false,
             granted: Vec::new(),
@@ -176,6 +201,12 @@ impl Question {
             Subject::Permission(decision) => Some(decision),
             _ => None,
         })
+    }
+
+    /// Returns true if the skills of a project are asked about, and not a run.
+    #[must_use]
+    pub fn is_about_project(&self) -> bool {
+        matches!(self.subjects[..], [Subject::Project { .. }])
     }
 
     /// Returns true if the content itself is asked about.
@@ -203,7 +234,7 @@ impl Question {
     #[must_use]
     pub fn answers(&self) -> Vec<Answer> {
         let mut answers = Vec::new();
-        if let [Subject::Project { .. }] = self.subjects[..] {
+        if self.is_about_project() {
             return vec![Answer::AllowAlways, Answer::Deny];
         }
         if self.done.is_none() {
@@ -298,8 +329,14 @@ impl fmt::Display for Subject {
             Self::Content => {
                 f.write_str("use what is allowed above, for content that was never approved")
             }
-            Self::Project { skills: 1 } => f.write_str("1 skill, the settings and the policy"),
-            Self::Project { skills } => write!(f, "{skills} skills, the settings and the policy"),
+            Self::Project { skills, names } if names.is_empty() => {
+                let plural = if *skills == 1 { "" } else { "s" };
+                write!(f, "{skills} skill{plural}, the settings and the policy")
+            }
+            Self::Project { names, .. } => {
+                let plural = if names.len() == 1 { "" } else { "s" };
+                write!(f, "skill{plural} `{}`", names.join("`, `"))
+            }
             Self::Limit(limit) => limit.fmt(f),
         }
     }

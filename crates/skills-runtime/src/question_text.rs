@@ -39,8 +39,8 @@ pub struct QuestionTooLong {
 #[must_use]
 pub fn format_question(question: &Question) -> String {
     // A project is the subject of the first line.
-    let is_project = matches!(question.subjects[..], [Subject::Project { .. }]);
-    let subjects = question.subjects.iter().filter(|_| !is_project);
+    let subjects = question.subjects.iter();
+    let subjects = subjects.filter(|_| !question.is_about_project());
     let granted = granted_texts(question);
     // It is what the content would get by a yes.
     let granted = if question.is_about_content() {
@@ -119,8 +119,7 @@ fn covered_texts(question: &Question) -> impl Iterator<Item = String> {
 /// Returns the first line: what is asked about, and first what has happened already.
 fn headline(question: &Question) -> String {
     let directory = format_item(&question.directory.display().to_string());
-    if let [Subject::Project { .. }] = question.subjects[..] {
-        let subject = &question.subjects[0];
+    if let [subject @ Subject::Project { .. }] = &question.subjects[..] {
         return format!("Trust {subject} of project {directory}?");
     }
     // Not formatted like an item: the command is quoted already, and collapsing its white space would

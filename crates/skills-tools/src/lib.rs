@@ -64,3 +64,4 @@ pub use tool_set::{ToolSet, ToolSetBuildError, ToolSetBuilder, UnknownTool};
 pub use tools::starts_programs;
 pub use user_prompt::{RenderedPrompt, SkillPrompt};
 pub use virtual_files::SkillWrites;
+pub use waiting_skills::WaitingSkills;

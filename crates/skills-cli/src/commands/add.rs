@@ -1,10 +1,11 @@
 //! `skills add`: installs skills, and records them in the lock file.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use clap::Args;
 use skills_install::{Action, Fetcher, LockFile, Plan, SkillChange, Store};
 use skills_runtime::Scope;
+use skills_runtime::discovery::{ContentDigest, Trust, TrustedSkill};
 
 use crate::context::Context;
 use crate::error::CommandError;
@@ -15,6 +16,7 @@ use crate::install::{
 };
 use crate::lint::prepare_linter;
 use crate::output::{Output, line};
+use crate::trusted_skills::TrustedSkillStore;
 
 /// Help of the source, with brackets that a documentation comment would read as a link.
 const SOURCE_HELP: &str = "SRC[#VERSION][//DIR], where SRC is a directory or archive (./DIR, \
@@ -80,11 +82,22 @@ impl Add {
             report_nothing_missing(store.lock_file(), &directory, output);
             return Ok(Exit::Success);
         }
+        let installed = installed_skills(&plan, &directory);
         let performed = perform(store, plan, &directory, &self.install, context)?;
+        let trusted = match performed.exit {
+            Exit::Success => trust_installed(&installed, context)?,
+            _ => Vec::new(),
+        };
         if output.is_json() {
             output.print_json(&performed.document)?;
         } else if performed.exit == Exit::Success {
-            help_with_trust(&directory, context)?;
+            for name in &trusted {
+                let name = line(name);
+                output.status(&format!("trusted this content of `{name}` in the project"));
+            }
+            if trusted.len() < installed.len() || installed.is_empty() {
+                help_with_trust(&directory, context)?;
+            }
         }
         Ok(performed.exit)
     }
@@ -160,6 +173,66 @@ fn check_locked(plan: &Plan, store: &Store) -> anyhow::Result<()> {
             .into());
     }
     Ok(())
+}
+
+/// The directory of a skill that a plan installs, and its content.
+struct InstalledSkill {
+    directory: PathBuf,
+    content: ContentDigest,
+}
+
+/// Returns the skills that a plan writes. Others were not shown to the person who agrees.
+fn installed_skills(plan: &Plan, directory: &Path) -> Vec<InstalledSkill> {
+    let is_written = |change: &&SkillChange| {
+        matches!(
+            change.action(),
+            Action::Add | Action::Update | Action::Restore
+        )
+    };
+    let written = plan.changes().iter().filter(is_written);
+    written
+        .map(|change| InstalledSkill {
+            directory: directory.join(change.name()),
+            content: change.locked().content(),
+        })
+        .collect()
+}
+
+/// Trusts the skills that were installed into a project that is not trusted, with the content to which
+/// the person has agreed. Returns their names.
+fn trust_installed(installed: &[InstalledSkill], context: &Context) -> anyhow::Result<Vec<String>> {
+    let store = TrustedSkillStore::new(&context.environment);
+    let (Some(store), Trust::Untrusted) = (store, context.project_trust()?) else {
+        return Ok(Vec::new());
+    };
+    let runtime = context.runtime()?;
+    let catalog = runtime.library().catalog();
+    let (mut names, mut skills) = (Vec::new(), Vec::new());
+    for inactive in catalog.inactive() {
+        let entry = inactive.entry();
+        let is_directory = |skill: &&InstalledSkill| {
+            let canonical = skill.directory.canonicalize();
+            canonical.is_ok_and(|directory| directory == entry.directory())
+        };
+        let skill = installed.iter().find(is_directory);
+        let Some(skill) = skill.filter(|_| inactive.is_of_untrusted_project()) else {
+            continue;
+        };
+        // Another process may have changed it since.
+        let current = TrustedSkill::read(entry).ok();
+        if let Some(current) = current.filter(|current| current.digest() == skill.content) {
+            names.push(entry.name().to_string());
+            skills.push(current);
+        }
+    }
+    if !skills.is_empty()
+        && let Err(error) = store.add(&skills)
+    {
+        let warning = "warning: the installed skills are not trusted";
+        context.output.status(&format!("{warning}: {error}"));
+        return Ok(Vec::new());
+    }
+    Ok(names)
 }
 
 /// Says how the skills of a project that is not trusted are used.

@@ -73,6 +73,7 @@ mod policy;
 mod precompile;
 #[cfg(target_os = "linux")]
 mod program_options;
+mod project_skills;
 #[cfg(target_os = "linux")]
 mod readme;
 mod reference;

@@ -51,6 +51,10 @@ const ALLOW_ALWAYS: Choice = Choice {
     title: Cow::Borrowed("Yes, this version of the skill, always"),
     response: Answer::AllowAlways,
 };
+const ALLOW_SKILLS: Choice = Choice {
+    title: Cow::Borrowed("Yes, until their content changes"),
+    ..ALLOW_ALWAYS
+};
 const DENY: Choice = Choice {
     name: "deny",
     title: Cow::Borrowed("No"),
@@ -66,6 +70,7 @@ fn choice(answer: Answer, question: &Question) -> Choice {
         Answer::AllowSession => ALLOW_SESSION,
         Answer::AllowProgram => allow_programs(question),
         Answer::AllowCommands => allow_commands(question),
+        Answer::AllowAlways if question.is_about_project() => ALLOW_SKILLS,
         Answer::AllowAlways => ALLOW_ALWAYS,
         Answer::Deny => DENY,
     }

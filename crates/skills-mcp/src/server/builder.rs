@@ -1,11 +1,11 @@
 //! Builder for servers.
 
 use std::error::Error;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use skills_tools::ToolSet;
 use skills_tools::runtime::policy::Question;
+use skills_tools::{ToolSet, WaitingSkills};
 use tokio_util::sync::CancellationToken;
 
 use super::{Inner, SelectWorkspace, Server, Tenancy};
@@ -13,6 +13,7 @@ use crate::call_limiter::CallLimiter;
 use crate::elicitation::{TrustCommand, default_trust_command};
 use crate::error::Repr;
 use crate::list_changes::{ListTracker, ListWatcher, LogOnce};
+use crate::project_question::Project;
 use crate::request_state::{RequestStateSigner, STATE_TTL};
 use crate::served_skills::ServedSkills;
 use crate::{MemoryReplayCache, ReplayCache, ResultData, ServerBuildError};
@@ -32,6 +33,7 @@ pub struct ServerBuilder {
     result_data: ResultData,
     max_concurrent_calls: usize,
     trust_command: Arc<TrustCommand>,
+    project: Option<Project>,
     version: String,
 }
 
@@ -46,6 +48,7 @@ impl ServerBuilder {
             result_data: ResultData::default(),
             max_concurrent_calls: 64,
             trust_command: Arc::new(default_trust_command),
+            project: None,
             version: env!("CARGO_PKG_VERSION").to_owned(),
         }
     }
@@ -133,6 +136,27 @@ impl ServerBuilder {
         self
     }
 
+    /// Asks the user of a client once per session whether skills of this project may be used, when a
+    /// model searches, lists or loads skills and some wait for the trust of the project. `directory` is its
+    /// canonical path. A positive answer holds for exactly these skills with their present content;
+    /// `record` stores it, on a blocking thread, and its error is logged. Clients without elicitation or
+    /// without a session, and those of a [server with several users](Self::multi_user), are not asked.
+    /// Default: nobody is asked.
+    pub fn project(
+        mut self,
+        directory: impl Into<PathBuf>,
+        record: impl Fn(&WaitingSkills) -> Result<(), Box<dyn Error + Send + Sync>>
+        + Send
+        + Sync
+        + 'static,
+    ) -> Self {
+        self.project = Some(Project {
+            directory: directory.into(),
+            record: Box::new(record),
+        });
+        self
+    }
+
     /// Sets the version that the server reports. Default: the version of this crate.
     pub fn version(mut self, version: impl Into<String>) -> Self {
         self.version = version.into();
@@ -166,6 +190,7 @@ impl ServerBuilder {
             shared_tools: self.tools,
             select_workspace: self.select_workspace,
             trust_command: self.trust_command,
+            project: self.project,
             version: self.version,
             stop: CancellationToken::new(),
             cancel_calls: CancellationToken::new(),

@@ -17,6 +17,7 @@ mod http;
 mod lifecycles;
 mod line_approval;
 mod long_texts;
+mod project_skills;
 mod roots;
 mod skills;
 mod usage;

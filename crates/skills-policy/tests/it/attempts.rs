@@ -266,6 +266,13 @@ fn answers_are_those_that_have_an_effect() {
         [AllowOnce, AllowSession, Deny]
     );
     let project = Question::about_project("/p", 3);
-    assert_eq!(project.subjects, [Subject::Project { skills: 3 }]);
+    let subject = Subject::Project {
+        skills: 3,
+        names: Vec::new(),
+    };
+    assert_eq!(project.subjects, [subject]);
     assert_eq!(project.answers(), [AllowAlways, Deny]);
+    let skills = Question::about_project_skills("/p", vec!["a".to_owned()], "1");
+    assert_eq!(skills.covers.digest.as_deref(), Some("1"));
+    assert_eq!(skills.answers(), [AllowAlways, Deny]);
 }

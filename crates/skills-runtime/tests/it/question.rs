@@ -217,6 +217,19 @@ fn a_question_about_a_project_names_what_is_trusted() {
     assert_snapshot!(format_question_in_full(&question).unwrap(), @"Trust 3 skills, the settings and the policy of project /p allowed everything?");
 }
 
+#[test]
+fn a_question_about_skills_of_a_project_names_each_and_says_what_it_does_not_cover() {
+    let names = |count: usize| (0..count).map(|n| format!("skill-{n}")).collect();
+    let question = Question::about_project_skills("/p", names(2), "1");
+    assert_snapshot!(format_question_in_full(&question).unwrap(), @r"
+    Trust skills `skill-0`, `skill-1` of project /p?
+      note     only their present content, without the settings, the policy and the hooks of the project; programs of them still get only what is allowed
+    ");
+    // It is not asked if a name would be cut.
+    let question = Question::about_project_skills("/p", names(100), "1");
+    format_question_in_full(&question).unwrap_err();
+}
+
 /// A name cannot end its quotation and go on as another item.
 #[test]
 fn a_name_cannot_look_like_another_item() {

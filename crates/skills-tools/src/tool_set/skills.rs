@@ -12,7 +12,8 @@ use crate::guide::{EnabledTools, ScriptTools};
 use crate::publication::{
     Completion, PublicationError, PublishedContent, PublishedSkill, PublishedSkills,
 };
-use crate::{RenderedPrompt, SkillPrompt, ToolError, guide, user_prompt, waiting_skills};
+use crate::waiting_skills::{Waiting, WaitingSkills};
+use crate::{RenderedPrompt, SkillPrompt, ToolError, guide, user_prompt};
 
 /// Maximum length of a list of skills for a task, in characters.
 const MAX_LIST_CHARS: usize = 8_000;
@@ -107,10 +108,27 @@ impl ToolSet {
         self.write_instructions(&mounts)
     }
 
+    /// Reads the skills of the project that wait for its trust, for a [question](WaitingSkills::question)
+    /// to the user; `None` if none with a plain name do. The catalog is refreshed. Performs blocking I/O, and reads all
+    /// files of up to ten skills.
+    #[must_use]
+    pub fn waiting_skills(&self) -> Option<WaitingSkills> {
+        WaitingSkills::read(&self.catalog())
+    }
+
+    /// Activates skills of the project after its user has agreed, while they have this content. It holds
+    /// for all tool sets that share the skills, and is not stored.
+    pub fn trust_skills(&self, waiting: &WaitingSkills) {
+        let library = self.inner.runtime().library();
+        let trusted = library.discovery().trusted_skills();
+        trusted.add(waiting.skills().iter().cloned());
+        library.generations().record_change();
+    }
+
     fn write_instructions(&self, mounts: &[&str]) -> String {
         let instructions = guide::write_instructions(&self.enabled_tools(), mounts);
         let catalog = self.inner.runtime().library().catalog();
-        match waiting_skills::sentence(&catalog) {
+        match Waiting::new(&catalog).sentence() {
             Some(waiting) => format!("{instructions}\n{waiting}\n"),
             None => instructions,
         }

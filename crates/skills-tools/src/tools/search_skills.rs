@@ -11,7 +11,8 @@ use crate::sanitize::short_description;
 use crate::schema;
 use crate::tool::{Call, FileCall, GuideStep, Tool, parse_arguments};
 use crate::tool_definition::Annotations;
-use crate::{ToolError, ToolGroup, ToolOutput, waiting_skills};
+use crate::waiting_skills::Waiting;
+use crate::{ToolError, ToolGroup, ToolOutput};
 
 const DEFAULT_LIMIT: usize = 10;
 const MAX_LIMIT: usize = 100;
@@ -85,10 +86,11 @@ fn call(
         None => library.current_catalog(),
     };
     // A model may search for one of these in vain: it can tell its user.
+    let waiting = Waiting::new(&catalog);
     let unavailable = Unavailable {
         omitted: catalog.summary().omissions(),
-        waiting: waiting_skills::sentence_with_names(&catalog),
-        waiting_count: waiting_skills::count(&catalog),
+        waiting: waiting.sentence_with_names(),
+        waiting_count: waiting.count(),
     };
     let Some(index) = index else {
         let entries = catalog.entries().iter();

@@ -10,6 +10,7 @@ use anyhow::Context as _;
 use clap::Args;
 use skills_mcp::{ResultData, Server, ServerBuilder};
 use skills_tools::ToolSet;
+use skills_tools::runtime::discovery::Trust;
 use tokio::runtime::Runtime;
 use tracing_subscriber::filter::LevelFilter;
 
@@ -26,6 +27,7 @@ use crate::remedies::RemedyStyle;
 use crate::signals;
 use crate::suggested_command::complete_commands;
 use crate::tool_host::{HostArgs, ToolGroupArgs};
+use crate::trusted_skills::TrustedSkillStore;
 use crate::virtual_env;
 
 /// Help heading of the options for HTTP.
@@ -182,6 +184,11 @@ impl Serve {
             Some(_) => Clients::Remote,
         };
         let trust_command = TrustCommand::new(&context.options, clients);
+        let store = TrustedSkillStore::new(&context.environment);
+        if let (Some(store), Trust::Untrusted) = (store, context.project_trust()?) {
+            let project = store.project().clone();
+            server = server.project(project, move |waiting| Ok(store.add(waiting.skills())?));
+        }
         Ok(server
             .result_data(data)
             .max_concurrent_calls(self.calls)

@@ -15,6 +15,7 @@ use crate::error::CommandError;
 use crate::exit::Exit;
 use crate::output::line;
 use crate::settings::{Settings, TRUSTED_PROJECTS, resolve_user_path};
+use crate::trusted_skills::TrustedSkillStore;
 
 /// Adds the project to the settings of the user after a confirmation.
 pub(super) fn trust(yes: bool, context: &Context) -> anyhow::Result<Exit> {
@@ -50,6 +51,9 @@ pub(super) fn revoke(context: &Context) -> anyhow::Result<Exit> {
             path.and_then(|path| path.canonicalize().ok()).as_ref() != Some(&root)
         });
     })?;
+    if let Some(store) = TrustedSkillStore::new(environment) {
+        store.clear()?;
+    }
     // The file may have an entry of a form that is not known here.
     if Settings::load(environment, false)?.project_trust == Trust::Trusted {
         let message = format!("`{}` is still trusted", root.display());

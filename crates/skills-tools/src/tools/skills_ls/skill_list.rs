@@ -11,7 +11,8 @@ use super::{LsArguments, invalid_cursor};
 use crate::sanitize::whole_description;
 use crate::tool::FileCall;
 use crate::virtual_files::VirtualFiles;
-use crate::{ToolError, ToolOutput, waiting_skills};
+use crate::waiting_skills::Waiting;
+use crate::{ToolError, ToolOutput};
 
 pub(super) fn list(
     FileCall { files, session, .. }: FileCall<'_>,
@@ -66,7 +67,7 @@ pub(super) fn list(
     if let (Some(omitted), None) = (&omitted, &next) {
         text.push_str(&format!("\nNot available: {omitted}"));
     }
-    if let (Some(waiting), None) = (waiting_skills::sentence_with_names(&catalog), &next) {
+    if let (Some(waiting), None) = (Waiting::new(&catalog).sentence_with_names(), &next) {
         text.push_str(&format!("\n{waiting}"));
     }
     let mut data = json!({"path": "/skills", "entries": [], "total": total, "next_cursor": next, "truncated": false});
