@@ -10,6 +10,7 @@ use serde_json::{Map, Number, Value};
 use skills_runtime::is_invisible;
 use skills_script::Pattern;
 
+use crate::coercion::{self, near_form};
 use crate::nearest_name::nearest_name;
 use crate::portable_schema::PRIVATE_PREFIX;
 use crate::virtual_path::escape_and_truncate;
@@ -131,7 +132,9 @@ impl ArgumentValidator {
         }
         let mut add = |text: String| mistakes.add(location, &text);
         if let Some(expected) = schema.get("type").filter(|kind| !has_type(value, kind)) {
-            add(format!("{} is not of type {expected}", shown(value)));
+            let near = near_form(value, schema).filter(|form| form.len() <= MAX_VALUE_CHARS);
+            let meant = near.map_or_else(String::new, |form| format!("; did you mean {form}?"));
+            add(format!("{} is not of type {expected}{meant}", shown(value)));
         }
         if let Some(Value::Array(values)) = schema.get("enum")
             && !values.iter().any(|one| is_equal(one, value))
@@ -305,17 +308,7 @@ fn compile(schema: &Value, patterns: &mut BTreeMap<String, Pattern>) -> Option<(
 fn has_type(value: &Value, expected: &Value) -> bool {
     match expected {
         Value::Array(types) => types.iter().any(|one| has_type(value, one)),
-        Value::String(name) => match name.as_str() {
-            "null" => value.is_null(),
-            "boolean" => value.is_boolean(),
-            "string" => value.is_string(),
-            "array" => value.is_array(),
-            "object" => value.is_object(),
-            "number" => value.is_number(),
-            // `1.0` is an integer.
-            "integer" => value.as_f64().is_some_and(|number| number.fract() == 0.0),
-            _ => false,
-        },
+        Value::String(name) => coercion::has_type(value, name),
         _ => false,
     }
 }

@@ -15,6 +15,7 @@
 //! backend.
 
 mod argument_validator;
+mod coercion;
 mod error;
 mod files;
 mod folded_paths;

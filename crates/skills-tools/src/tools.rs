@@ -24,6 +24,7 @@ use skills_runtime::{Catalog, SkillRuntime};
 use skills_script::TOOL_NAME_PREFIX;
 
 use crate::argument_validator::{ArgumentValidator, integer};
+use crate::coercion::coerce;
 use crate::portable_schema::{
     remove_client_arguments, remove_size_bounds, remove_unknown_arguments, to_portable,
 };
@@ -133,6 +134,7 @@ impl BuiltinTool {
         max_timeout: Duration,
     ) -> Result<(Value, Vec<String>), ToolError> {
         let schema = &self.definition().input_schema;
+        coerce(&mut arguments, schema);
         remove_client_arguments(&mut arguments, schema);
         let ignored = if self.tool.annotations == Annotations::READ_ONLY {
             remove_unknown_arguments(&mut arguments, schema)

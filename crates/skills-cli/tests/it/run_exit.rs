@@ -309,7 +309,7 @@ fn a_call_passes_on_the_code_of_a_program_that_it_started() {
     };
     for (tool, arguments, code) in [
         ("absent", "{}", 1),
-        ("skills_ls", r#"{"path": 1}"#, 2),
+        ("skills_ls", r#"{"path": [1]}"#, 2),
         ("skills_run", r#"{"name": "one", "command": "tee"}"#, 3),
         (
             "skills_run",

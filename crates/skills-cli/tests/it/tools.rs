@@ -90,10 +90,10 @@ fn errors_have_an_exit_code_and_a_hint() {
     -- stderr
     error: tool `skill_ls` not found; did you mean `skills_ls`?
     ");
-    assert_snapshot!(examples(&["call", "skills_ls", r#"{"path": 1, "x": 2}"#]).page(), @r#"
+    assert_snapshot!(examples(&["call", "skills_ls", r#"{"path": [1], "x": 2}"#]).page(), @r#"
     exit 2
     -- stderr
-    Error: invalid arguments: /path: 1 is not of type "string"
+    Error: invalid arguments: /path: [1] is not of type "string"
     Hint: check the input schema of the tool, then retry
     "#);
     assert_snapshot!(examples(&["call", "skills_run", r#"{"name": "gcd", "command": "tee"}"#]).page(), @"

@@ -47,7 +47,7 @@ async def results_match_the_output_schemas(env, transport):
         ("skills_read", {"path": "/etc/passwd"}, "path_outside_mounts"),
         ("skills_run", run("hello.sh", skill="missing"), "skill_not_found"),
         ("skills_read", {}, "invalid_arguments"),
-        ("skills_read", {"path": 7}, "invalid_arguments"),
+        ("skills_read", {"path": [7]}, "invalid_arguments"),
     ]
     async with connect(env, transport, "--allow", "spawn", "--structured-results") as client:
         for name, arguments in good:

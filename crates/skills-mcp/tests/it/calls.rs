@@ -76,7 +76,7 @@ async fn results_are_text_links_and_a_report() {
             ),
             (&json!(true), &json!("not_found"))
         );
-        let wrong = client.tool("skills_ls", json!({"path": 7})).await;
+        let wrong = client.tool("skills_ls", json!({"path": [7]})).await;
         assert_eq!(
             wrong["_meta"]["skills/report"]["error"]["code"],
             "invalid_arguments"

@@ -8,6 +8,7 @@ use skills_threads::ThreadError;
 
 use super::inner::Inner;
 use crate::argument_validator::ArgumentValidator;
+use crate::coercion::coerce;
 use crate::nearest_name::nearest_name;
 use crate::portable_schema::remove_client_arguments;
 use crate::registry::{ScriptToolEntry, ScriptToolRegistry};
@@ -82,6 +83,7 @@ impl Inner {
         let tool = entry
             .load_tool()
             .map_err(|_| ToolErrorCode::Conflict.error("the script was removed"))?;
+        coerce(&mut arguments, &tool.tool.input_schema);
         remove_client_arguments(&mut arguments, &tool.tool.input_schema);
         let is_command_line = arguments
             .as_object()

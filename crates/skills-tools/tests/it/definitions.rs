@@ -206,6 +206,78 @@ async fn integral_floats_are_integers() {
     );
 }
 
+/// Some clients send every value as text, and `null` for what their model left out.
+#[tokio::test]
+async fn values_are_converted_to_the_types_of_the_schema_before_they_are_validated() {
+    let host = host();
+    host.file("workspace/5", "five");
+    let tools = host.tools();
+    for (tool, arguments) in [
+        (
+            "skills_ls",
+            json!({"limit": "10", "depth": "1", "cursor": null}),
+        ),
+        ("skills_read", json!({"path": 5, "limit": null})),
+        (
+            "search_skills",
+            json!({"limit": "5", "offset": "0", "query": null}),
+        ),
+    ] {
+        let output = tools.call(tool, arguments).await;
+        assert!(!output.is_error, "{tool}: {}", output.text());
+    }
+    assert!(
+        tools
+            .text("skills_read", json!({"path": 5}))
+            .await
+            .contains("five")
+    );
+    // A converted value has the bounds of the schema, and what is not clear is named.
+    for (tool, arguments, mistake) in [
+        (
+            "skills_ls",
+            json!({"limit": "0"}),
+            "/limit: 0 is less than 1",
+        ),
+        (
+            "skills_ls",
+            json!({"limit": "ten"}),
+            "/limit: \"ten\" is not of type \"integer\"",
+        ),
+        (
+            "skills_ls",
+            json!({"path": 1.5}),
+            "/path: 1.5 is not of type \"string\"; did you mean \"1.5\"?",
+        ),
+        (
+            "skills_read",
+            json!({"path": null}),
+            "/path: null is not of type \"string\"",
+        ),
+        (
+            "skill__demo__greet",
+            json!({"person": 7, "times": "0"}),
+            "/times: 0 is less than 1",
+        ),
+        (
+            "run_skill_script",
+            json!({"skill_name": "demo", "script_name": "none", "args": "[1]"}),
+            "/args: \"[1]\" is not of type \"object\"",
+        ),
+    ] {
+        let output = tools.call(tool, arguments).await;
+        assert!(output.has_code(ToolErrorCode::InvalidArguments), "{tool}");
+        assert!(output.text().contains(mistake), "{}", output.text());
+    }
+    let script = json!({"skill_name": "demo", "script_name": "none", "args": "{\"a\": 1}"});
+    let output = tools.call("run_skill_script", script).await;
+    assert!(
+        output.has_code(ToolErrorCode::ScriptNotFound),
+        "{}",
+        output.text()
+    );
+}
+
 #[tokio::test]
 async fn invalid_arguments_name_every_mistake_and_do_nothing() {
     let host = host();
@@ -233,8 +305,8 @@ async fn invalid_arguments_name_every_mistake_and_do_nothing() {
     };
     check(
         "skills_ls",
-        json!({"path": 3, "limt": true, "limit": 1001}),
-        &["/path: 3", "'limt'", "/limit: 1001"],
+        json!({"path": 3.5, "limt": true, "limit": 1001}),
+        &["/path: 3.5", "'limt'", "/limit: 1001"],
     )
     .await;
     check("skills_ls", json!([]), &["not of type \"object\""]).await;
@@ -246,8 +318,8 @@ async fn invalid_arguments_name_every_mistake_and_do_nothing() {
     .await;
     check(
         "skills_write",
-        json!({"path": "a.txt", "content": 5, "mode": "rename"}),
-        &["/content: 5", "/mode: \"rename\""],
+        json!({"path": "a.txt", "content": [5], "mode": "rename"}),
+        &["/content: [5]", "/mode: \"rename\""],
     )
     .await;
     check(
@@ -276,8 +348,8 @@ async fn invalid_arguments_name_every_mistake_and_do_nothing() {
     .await;
     check(
         "skills_bash",
-        json!({"command": "touch a", "timeout": 3601, "cwd": null}),
-        &["/timeout: 3601", "/cwd: null"],
+        json!({"command": "touch a", "timeout": 3601, "cwd": false}),
+        &["/timeout: 3601", "/cwd: false"],
     )
     .await;
     check(

@@ -342,9 +342,9 @@ async fn invalid_arguments_are_rejected_before_the_start() {
     for given in [
         json!({}),
         Value::Null,
-        json!({"city": 5}),
+        json!({"city": 5.5}),
         json!({"city": null}),
-        json!({"city": "a", "days": 4}),
+        json!({"city": "a", "days": "4"}),
         json!({"city": "a", "town": "b"}),
         json!({"city": "a\0b"}),
         json!({"city": "x".repeat(65 * 1024)}),
