@@ -78,11 +78,38 @@ impl LineWriter {
     /// # Errors
     /// Fails if the writer has ended.
     pub(super) fn send(&self, message: &ServerJsonRpcMessage, origin: Origin) -> Result<()> {
-        let mut bytes = serde_json::to_vec(message)?;
+        let mut bytes = escape_line_separators(serde_json::to_vec(message)?);
         bytes.push(b'\n');
         let sent = self.lines.send(Line { bytes, origin });
         sent.map_err(|_| ErrorKind::BrokenPipe.into())
     }
+}
+
+/// Escapes U+2028 and U+2029, at which some clients end a line. In JSON they occur only in strings.
+fn escape_line_separators(json: Vec<u8>) -> Vec<u8> {
+    const START: [u8; 2] = [0xE2, 0x80];
+    let is_separator =
+        |rest: &[u8]| rest.starts_with(&START) && matches!(rest.get(2), Some(0xA8 | 0xA9));
+    if !json.windows(3).any(is_separator) {
+        return json;
+    }
+    let mut escaped = Vec::with_capacity(json.len() + 64);
+    let mut rest = json.as_slice();
+    while let Some((first, after)) = rest.split_first() {
+        if is_separator(rest) {
+            let name: &[u8] = if rest[2] == 0xA8 {
+                b"\\u2028"
+            } else {
+                b"\\u2029"
+            };
+            escaped.extend_from_slice(name);
+            rest = &rest[3..];
+        } else {
+            escaped.push(*first);
+            rest = after;
+        }
+    }
+    escaped
 }
 
 async fn write_lines(
@@ -150,6 +177,22 @@ mod tests {
             let result = ServerResult::EmptyResult(EmptyResult {});
             let message = ServerJsonRpcMessage::response(result, id.clone());
             self.writer.send(&message, Origin::Response(id))
+        }
+    }
+
+    #[test]
+    fn no_line_ends_at_a_line_separator() {
+        for text in [
+            "a\u{2028}b\u{2029}",
+            "\u{2028}",
+            "\u{2027}\u{202a}\u{20a8}",
+            "\\u2028",
+            "",
+        ] {
+            let json = serde_json::to_vec(text).unwrap();
+            let escaped = String::from_utf8(escape_line_separators(json)).unwrap();
+            assert!(!escaped.contains(['\u{2028}', '\u{2029}']), "{escaped}");
+            assert_eq!(serde_json::from_str::<String>(&escaped).unwrap(), text);
         }
     }
 
