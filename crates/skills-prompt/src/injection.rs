@@ -10,6 +10,9 @@ use crate::sanitize::{
 
 /// The maximum number of files of a skill that are listed.
 const MAX_RESOURCES: usize = 100;
+/// The maximum length of their list, in bytes: a skill chooses the names, and what follows must stay
+/// within what a client shows.
+const MAX_RESOURCE_BYTES: usize = 2_000;
 /// A random part of tag names, which the author of a skill cannot know: 32 hexadecimal digits.
 ///
 /// Create a new one for every session. A nonce that is reused can become known to an author,
@@ -118,7 +121,7 @@ impl<'a> InjectionBuilder<'a> {
     }
 
     /// Sets the bundled resources to list, as paths relative to the skill directory. The first 100
-    /// are listed, the others counted.
+    /// of 2,000 bytes together are listed, the others counted.
     pub fn resources(self, resources: &'a [&'a str]) -> Self {
         Self { resources, ..self }
     }
@@ -233,13 +236,18 @@ impl<'a> InjectionBuilder<'a> {
         if self.resources.is_empty() {
             return String::new();
         }
-        let listed = &self.resources[..self.resources.len().min(MAX_RESOURCES)];
         let mut list = "<resources>\n".to_owned();
-        for resource in listed {
-            list.push_str(&escape_path(resource));
+        let mut listed = 0;
+        for resource in self.resources.iter().take(MAX_RESOURCES) {
+            let path = escape_path(resource);
+            if list.len() + path.len() > MAX_RESOURCE_BYTES {
+                break;
+            }
+            list.push_str(&path);
             list.push('\n');
+            listed += 1;
         }
-        match (self.resources.len() - listed.len(), self.has_more_resources) {
+        match (self.resources.len() - listed, self.has_more_resources) {
             (0, false) => {}
             (0, true) => list.push_str("(and more)\n"),
             (more, false) => list.push_str(&format!("(and {more} more)\n")),

@@ -29,6 +29,10 @@ const CONTINUATION_BYTES: usize = 150;
 
 /// Maximum number of programs that the text names.
 const MAX_NAMED: usize = 20;
+/// How often a part is made shorter so that the client shows all of it.
+const MAX_CUTS: usize = 6;
+/// Maximum length of these names, and of the missing requirements, in bytes.
+const MAX_NAMES_BYTES: usize = 1_000;
 
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -119,18 +123,27 @@ pub(crate) fn call(
     let mut part = arguments.part(max_text_bytes);
     let mut loaded = SkillText::load(&files.runtime, &entry, part)?;
     let missing = library.missing_requirements([&entry]).to_lines();
-    let notes = notes(
+    let mut notes = notes(
         &arguments,
         &loaded.manifest,
         &missing,
         &entry,
         &files.groups,
     );
-    if let Some(excess) = excess(&loaded, &notes, max_text_bytes) {
+    // A shorter part has more text about what it leaves out, up to the length of what it leaves out: so
+    // each cut is larger than the one before.
+    for cut in 0..MAX_CUTS {
+        let Some(bytes) = excess(&loaded, &notes, max_text_bytes) else {
+            break;
+        };
         part.max_bytes = part
             .max_bytes
-            .map(|max| max.saturating_sub(excess).max(MIN_BYTES));
+            .map(|max| max.saturating_sub(bytes << cut).max(MIN_BYTES));
         loaded = SkillText::load(&files.runtime, &entry, part)?;
+    }
+    // Where the instructions continue matters more than what can be asked for.
+    if excess(&loaded, &notes, max_text_bytes).is_some() {
+        notes.clear();
     }
     // Checked again: the file may have changed since the catalog was scanned.
     if !loaded.manifest.model_invocable() {
@@ -187,7 +200,7 @@ fn notes(
         [] => String::new(),
         _ => format!(
             "\nMissing requirements of its scripts: {}",
-            missing.join("; ")
+            joined(missing, "; ")
         ),
     };
     let usage = usage(entry, groups).unwrap_or_default();
@@ -234,16 +247,31 @@ fn usage(entry: &Entry, groups: &[ToolGroup]) -> Option<String> {
 }
 
 /// Returns paths as text, or how many there are beyond [`MAX_NAMED`]; `None` without paths.
-fn shown_paths<'a>(paths: impl Iterator<Item = &'a String> + Clone) -> Option<String> {
-    let more = paths.clone().count().saturating_sub(MAX_NAMED);
-    let named = paths.take(MAX_NAMED);
-    let mut shown: Vec<String> = named
+fn shown_paths<'a>(paths: impl Iterator<Item = &'a String>) -> Option<String> {
+    let paths: Vec<String> = paths
         .map(|path| format!("`{}`", escape_invisible(path)))
         .collect();
-    if more > 0 {
+    (!paths.is_empty()).then(|| joined(&paths, ", "))
+}
+
+/// Joins texts, and counts those beyond [`MAX_NAMED`] and [`MAX_NAMES_BYTES`].
+fn joined(texts: &[String], separator: &str) -> String {
+    let mut rest = MAX_NAMES_BYTES;
+    let fits = |text: &&String| {
+        let after = rest.checked_sub(text.len());
+        rest = after.unwrap_or_default();
+        after.is_some()
+    };
+    let mut shown: Vec<String> = texts
+        .iter()
+        .take(MAX_NAMED)
+        .take_while(fits)
+        .cloned()
+        .collect();
+    if let Some(more @ 1..) = texts.len().checked_sub(shown.len()) {
         shown.push(format!("{more} more"));
     }
-    (!shown.is_empty()).then(|| shown.join(", "))
+    shown.join(separator)
 }
 
 /// Says that the skill runs in a sub-agent, after a line break; empty for other skills.
