@@ -20,6 +20,7 @@ mod error;
 mod files;
 mod folded_paths;
 mod guide;
+mod kept_outputs;
 mod loaded_files;
 mod long_text;
 mod mount;

@@ -23,11 +23,13 @@ pub(crate) fn cut_end(text: &str, max_bytes: usize) -> Cow<'_, str> {
 }
 
 /// Returns output of a program of at most `max_bytes` with what says how much of it is missing, one
-/// line; `None` if all of it fits. `printed_bytes` is what the program printed.
+/// line; `None` if all of it fits. `printed_bytes` is what the program printed, and `path` where the rest
+/// of the output can be read.
 pub(crate) fn cut_output(
     output: &str,
     max_bytes: usize,
     printed_bytes: Option<u64>,
+    path: Option<&str>,
 ) -> Option<(String, String)> {
     if output.len() <= max_bytes {
         return None;
@@ -39,8 +41,13 @@ pub(crate) fn cut_output(
     let total = grouped(printed_bytes.unwrap_or_default().max(output.len() as u64));
     let first = grouped(head as u64);
     let last = grouped((output.len() - tail) as u64);
+    let rest = match path {
+        Some(path) => format!("Call skills_read with path `{path}` and offset {head} to read on."),
+        None => "To see all, let it write to a file of the workspace, and read that in parts."
+            .to_owned(),
+    };
     let note = format!(
-        "Note: the program printed {total} bytes, of which the first {first} and the last {last} are shown. To see all, let it write to a file of the workspace, and read that in parts."
+        "Note: the program printed {total} bytes, of which the first {first} and the last {last} are shown. {rest}"
     );
     let kept = output[..head].trim_end_matches('\n');
     Some((note, format!("{kept}\n{LEFT_OUT}\n{}", &output[tail..])))
@@ -73,7 +80,7 @@ mod tests {
     #[test]
     fn a_cut_is_said_with_the_sizes() {
         let line = "a line of a big file\n";
-        let (note, output) = cut_output(&line.repeat(12_000), 30_000, Some(420_000)).unwrap();
+        let (note, output) = cut_output(&line.repeat(12_000), 30_000, Some(420_000), None).unwrap();
         insta::assert_snapshot!(note, @"Note: the program printed 420,000 bytes, of which the first 19,719 and the last 9,849 are shown. To see all, let it write to a file of the workspace, and read that in parts.");
         assert_eq!(output.matches(LEFT_OUT).count(), 1);
         assert!(
@@ -81,7 +88,10 @@ mod tests {
                 .lines()
                 .all(|shown| shown == line.trim_end() || shown == LEFT_OUT)
         );
-        assert_eq!(cut_output(line, 30_000, Some(21)), None);
+        assert_eq!(cut_output(line, 30_000, Some(21), None), None);
+        let path = Some("/program-output/1");
+        let (note, _) = cut_output(&line.repeat(12_000), 30_000, None, path).unwrap();
+        insta::assert_snapshot!(note, @"Note: the program printed 252,000 bytes, of which the first 19,719 and the last 9,849 are shown. Call skills_read with path `/program-output/1` and offset 19719 to read on.");
         let cut = cut_end(&line.repeat(12_000), 1_000).into_owned();
         insta::assert_snapshot!(cut.lines().last().unwrap(), @"[The text has 252,000 bytes, of which the first 588 are shown. Call for less to see the rest.]");
     }
@@ -92,7 +102,7 @@ mod tests {
         fn a_cut_text_fits(text in "[a-zé漢🦀\n]{0,2000}", times in 1_usize..8, max in 500_usize..4_000) {
             let text = text.repeat(times);
             prop_assert!(cut_end(&text, max).len() <= max);
-            let cut = cut_output(&text, max, None);
+            let cut = cut_output(&text, max, None, Some("/program-output/12345"));
             prop_assert_eq!(cut.is_some(), text.len() > max);
             if let Some((note, output)) = cut {
                 prop_assert!(note.len() + 1 + output.len() <= max && !note.contains('\n'));

@@ -7,6 +7,7 @@ use serde::de::DeserializeOwned;
 use serde_json::Value;
 use skills_runtime::Entry;
 
+use crate::kept_outputs::KeptOutputs;
 use crate::run::ProgramRunner;
 use crate::tool_definition::Annotations;
 use crate::virtual_files::VirtualFiles;
@@ -90,6 +91,8 @@ pub(crate) struct FileCall<'a> {
     pub(crate) session: Option<&'a str>,
     /// The directories of the skills that the session has loaded, the latest last.
     pub(crate) loaded: &'a [PathBuf],
+    /// The output of programs that sessions can read.
+    pub(crate) outputs: Option<&'a KeptOutputs>,
     /// How many bytes of text the client of the model shows.
     pub(crate) max_text_bytes: Option<usize>,
 }

@@ -34,6 +34,8 @@ pub struct ToolOutput {
     program_output: Option<String>,
     /// How many bytes the program printed, which can be more than were kept.
     printed_bytes: Option<u64>,
+    /// The virtual path at which the session can read the output of the program, in parts.
+    kept_path: Option<String>,
     /// The same as data, according to the output schema of the tool. A failed call has an `error`
     /// member.
     pub structured: Value,
@@ -62,6 +64,7 @@ impl ToolOutput {
             own_text: own_text.into(),
             program_output: None,
             printed_bytes: None,
+            kept_path: None,
             structured,
             is_error: false,
             files: Vec::new(),
@@ -97,6 +100,20 @@ impl ToolOutput {
     pub(crate) fn with_printed_bytes(mut self, printed_bytes: u64) -> Self {
         self.printed_bytes = Some(printed_bytes);
         self
+    }
+
+    /// Keeps the output of the program if a text of `max_bytes` has only a part of it. `keep` returns the
+    /// virtual path at which it can be read.
+    pub(crate) fn keep_output(
+        &mut self,
+        max_bytes: usize,
+        keep: impl FnOnce(&str) -> Option<String>,
+    ) {
+        if let Some(output) = &self.program_output
+            && self.text().len() > max_bytes.max(MIN_TEXT_BYTES)
+        {
+            self.kept_path = keep(output);
+        }
     }
 
     /// Adds a note which arguments were ignored, if there were any.
@@ -174,7 +191,12 @@ impl ToolOutput {
         let own = cut_end(self.own_text.trim_end_matches('\n'), max_bytes / 2);
         let separators = own.len() + PROGRAM_OUTPUT.len() + 3;
         let max_output = max_bytes.saturating_sub(separators);
-        let (note, output) = match cut_output(output, max_output, self.printed_bytes) {
+        let (note, output) = match cut_output(
+            output,
+            max_output,
+            self.printed_bytes,
+            self.kept_path.as_deref(),
+        ) {
             Some((note, output)) => (Some(note), output.into()),
             None => (None, Cow::from(output)),
         };

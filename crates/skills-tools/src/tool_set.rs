@@ -176,6 +176,10 @@ impl ToolSet {
     /// Calls a tool. Arguments are validated against its schema before anything else happens; null
     /// is accepted as an empty object.
     ///
+    /// If a context has a [text limit](CallContext::max_text_bytes) and a session, longer output of a
+    /// program is kept for `skills_read` of that session, which the text says: of the last four such calls,
+    /// at most 1 MiB, and 32 MiB of all sessions.
+    ///
     /// Failures are returned as a [`ToolOutput`] for the model. Must be called inside a Tokio
     /// runtime with time and I/O enabled. Not cancel safe in the sense of a retry: dropping the
     /// future stops the program, whose effects on files remain.
@@ -216,19 +220,21 @@ impl ToolSet {
         };
         // On the heap: the futures of programs and hooks are large.
         let output = Box::pin(self.inner.perform_with_hooks(call, hooked, context)).await;
-        Ok(output
-            .unwrap_or_else(ToolOutput::from)
-            .with_ignored_arguments(&ignored))
+        let output = output.unwrap_or_else(ToolOutput::from);
+        let mut output = output.with_ignored_arguments(&ignored);
+        self.inner.keep_output(&mut output, context);
+        Ok(output)
     }
 
-    /// Ends a session: removes the private directory of its scripts and the approvals for the
-    /// session.
+    /// Ends a session: removes the private directory of its scripts, the approvals for the session, and
+    /// the output of programs that is kept for it.
     ///
     /// A directory that a program is still using is removed when that program ends. A later call
     /// with the same session starts a new one. Performs blocking I/O.
     pub fn end_session(&self, session: &str) {
         self.inner.programs.sessions.remove(session);
         self.inner.active_skills.remove(session);
+        self.inner.kept_outputs.remove(session);
         let executor = self.inner.runtime().executor();
         executor.clear_session_approvals(session);
     }
@@ -398,6 +404,7 @@ impl ToolSet {
                 script_scanner: Arc::clone(&inner.script_scanner),
                 hooks: inner.hooks,
                 active_skills: Arc::clone(&inner.active_skills),
+                kept_outputs: Arc::clone(&inner.kept_outputs),
             }),
         })
     }

@@ -152,6 +152,7 @@ mod tests {
                 files: &files,
                 session: None,
                 loaded: &[],
+                outputs: None,
                 max_text_bytes: None,
             };
             load_skill::call(context, serde_json::json!({"name": "a"}))

@@ -28,6 +28,7 @@ async fn read_parts(client: &mut Client, tool: &str, mut call: Value, max: usize
         let part = text(&result);
         assert!(part.chars().count() <= max, "{} {call}", part.len());
         // Notes about a skill follow the line that says where it continues.
+        let part = part.split("\nMissing requirements of ").next().unwrap();
         let part = part.split("\nPrograms of the skill: ").next().unwrap();
         let Some((content, last)) = part.rsplit_once('\n') else {
             parts.push(part.to_owned());
@@ -114,6 +115,37 @@ async fn parts_of_instructions_fit_the_client_and_lose_nothing() {
     }
 }
 
+/// A skill chooses the names of its files, what it requires, and its headings.
+#[tokio::test]
+async fn names_of_a_skill_do_not_hide_where_its_instructions_continue() {
+    let host = Host::new();
+    let requires = format!(
+        "requires: {{env: [{}]}}\n",
+        vec!["X".repeat(200); 1].join(", ")
+    );
+    host.skill("long", &requires);
+    for index in 0..120 {
+        let name = format!("{}{index}", "n".repeat(200));
+        host.script("long", &format!("{name}.py"), "print(1)\n");
+        host.file(&format!("skills/long/references/{name}.md"), "x");
+    }
+    let manifest = std::fs::read_to_string(host.path("skills/long/SKILL.md")).unwrap();
+    let lines: Vec<String> = (0..400)
+        .map(|index| format!("# {index} {}", "漢".repeat(90)))
+        .collect();
+    host.file("skills/long/SKILL.md", manifest + &lines.join("\n"));
+    let server = host.server(&[]);
+    for (name, max) in CLIENTS {
+        let mut client = Client::connect_as(&server, name).await;
+        let call = json!({"name": "long"});
+        let parts = read_parts(&mut client, "load_skill", call, max).await;
+        let shown = parts.concat();
+        for line in &lines {
+            assert!(shown.contains(line), "{name}: {line}");
+        }
+    }
+}
+
 #[tokio::test]
 async fn long_output_of_a_program_is_cut_and_says_so() {
     if skip_without_sandbox() {
@@ -142,6 +174,22 @@ async fn long_output_of_a_program_is_cut_and_says_so() {
         assert!(
             note.starts_with("Note: the program printed 420,0"),
             "{note}"
+        );
+        let (_, rest) = note.split_once("Call skills_read with path `").unwrap();
+        let (path, rest) = rest.split_once("` and offset ").unwrap();
+        let offset = rest.strip_suffix(" to read on.").unwrap();
+        let call = json!({"path": path, "offset": offset});
+        let parts = read_parts(&mut client, "skills_read", call, max).await;
+        let (head, tail) = output.rsplit_once("\n[... left out ...]\na line").unwrap();
+        let whole = format!("{head}\n{}", parts.concat());
+        assert!(whole.ends_with(&format!("a line{tail}")), "{name}");
+        assert_eq!(whole.matches("[... left out ...]").count(), 1, "{name}");
+        // Another session has outputs of its own, and its paths lead nowhere else.
+        let mut other = Client::connect_as(&server, name).await;
+        let read = other.tool("skills_read", json!({"path": path})).await;
+        assert_eq!(
+            read["_meta"]["skills/report"]["error"]["code"], "not_found",
+            "{read}"
         );
         assert!(
             output.starts_with("start\n") && output.ends_with("\nend"),

@@ -234,6 +234,7 @@ impl ToolSetBuilder {
                 script_scanner: Arc::new(ScriptScanner::new(self.runtime.library().clone())),
                 hooks: self.hooks,
                 active_skills: Arc::<ActiveSkills>::default(),
+                kept_outputs: Arc::default(),
             }),
         })
     }

@@ -163,6 +163,7 @@ impl Inner {
         let files = Arc::clone(&self.programs.files);
         let session = context.session_id().map(str::to_owned);
         let max_text_bytes = context.text_limit();
+        let outputs = Arc::clone(&self.kept_outputs);
         let loaded = context.session_id();
         let loaded = loaded.map(|session| self.active_skills.of_session(session));
         let loaded = loaded.unwrap_or_default();
@@ -171,6 +172,7 @@ impl Inner {
                 files: &files,
                 session: session.as_deref(),
                 loaded: &loaded,
+                outputs: Some(&outputs),
                 max_text_bytes,
             };
             call(context, arguments)

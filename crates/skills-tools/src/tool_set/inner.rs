@@ -5,13 +5,14 @@ use std::sync::Arc;
 use skills_runtime::{Catalog, SkillRuntime};
 
 use super::active_skills::ActiveSkills;
-use crate::ToolGroup;
+use crate::kept_outputs::KeptOutputs;
 use crate::overrides::OverrideError;
 use crate::publication::Publisher;
 use crate::registry::{ScriptScanner, ScriptToolRegistry};
 use crate::run::{HookMode, ProgramRunner};
 use crate::tools::{BuiltinTool, builtin_tools};
 use crate::virtual_files::VirtualFiles;
+use crate::{CallContext, ToolGroup, ToolOutput};
 
 /// What the handles of a tool set share.
 pub(super) struct Inner {
@@ -21,6 +22,7 @@ pub(super) struct Inner {
     pub(super) script_scanner: Arc<ScriptScanner>,
     pub(super) hooks: HookMode,
     pub(super) active_skills: Arc<ActiveSkills>,
+    pub(super) kept_outputs: Arc<KeptOutputs>,
 }
 
 impl Inner {
@@ -55,6 +57,17 @@ impl Inner {
             self.programs.overrides.snapshot()?,
             self.programs.default_script_state,
         ))
+    }
+
+    /// Keeps the output of a program that the client of the session is shown in part, if it has
+    /// `skills_read` for the rest of it.
+    pub(super) fn keep_output(&self, output: &mut ToolOutput, context: &CallContext) {
+        let (Some(session), Some(max_bytes)) = (context.session_id(), context.text_limit()) else {
+            return;
+        };
+        if self.has_group(ToolGroup::Core) || self.has_group(ToolGroup::Workspace) {
+            output.keep_output(max_bytes, |text| self.kept_outputs.keep(session, text));
+        }
     }
 
     /// Returns the enabled built-in tools.

@@ -13,6 +13,7 @@ use crate::files::open::{self, OpenedFile};
 use crate::files::read::FileSource;
 use crate::files::text::{SlicePosition, TextEncoding};
 use crate::folded_paths::canonicalize_existing;
+use crate::kept_outputs::output_number;
 use crate::loaded_files::find_in_loaded;
 use crate::schema;
 use crate::tool::{Call, FileCall, GuideStep, HookView, Tool, parse_arguments, text_argument};
@@ -140,6 +141,14 @@ pub(super) fn call(context: FileCall<'_>, arguments: Value) -> Result<ToolOutput
     let arguments: ReadArguments = parse_arguments(arguments)?;
     let limit = effective_limit(&arguments)?;
     let room = room(context.max_text_bytes);
+    if let Some(number) = output_number(&arguments.path) {
+        let mut source = output_of_program(context, number)?;
+        let shown = ShownFile {
+            display: &arguments.path,
+            name: "output.txt",
+        };
+        return read(&mut source, &arguments, limit, room, shown);
+    }
     let path = VirtualPath::parse(&arguments.path)?;
     let found = |error| hint_loaded(context, &arguments.path, error);
     let mut resolved = context.files.resolve(&path).map_err(found)?;
@@ -149,30 +158,69 @@ pub(super) fn call(context: FileCall<'_>, arguments: Value) -> Result<ToolOutput
         resolved.display = format!("{}/{}", resolved.display, skill.file_name);
     }
     let mut source = open_source(context.files, &resolved).map_err(found)?;
+    let shown = ShownFile {
+        display: &resolved.display,
+        name: file_name(&resolved),
+    };
+    let output = read(&mut source, &arguments, limit, room, shown)?;
+    if arguments.offset == 0 {
+        record_read(context, &resolved);
+    }
+    Ok(output)
+}
+
+/// How results name what is read.
+#[derive(Clone, Copy)]
+struct ShownFile<'a> {
+    /// The virtual path.
+    display: &'a str,
+    /// The name of the file, from which its type is guessed.
+    name: &'a str,
+}
+
+/// Returns the output of an earlier call of the session, of which its client was shown a part.
+fn output_of_program(context: FileCall<'_>, number: u64) -> Result<FileSource, ToolError> {
+    let session = context.session;
+    let outputs = context.outputs;
+    let kept = outputs.and_then(|outputs| outputs.get(session?, number));
+    let Some(kept) = kept else {
+        let message = "output of a program is not available: that of the last 4 long ones is";
+        return Err(ToolErrorCode::NotFound
+            .error(message)
+            .with_hint("run the program again"));
+    };
+    Ok(FileSource::InMemory(kept.as_bytes().to_vec()))
+}
+
+/// Reads a part, as the arguments say.
+fn read(
+    source: &mut FileSource,
+    arguments: &ReadArguments,
+    limit: u64,
+    room: u64,
+    shown: ShownFile<'_>,
+) -> Result<ToolOutput, ToolError> {
     let part = match (arguments.encoding, arguments.unit) {
         (Encoding::Base64, Unit::Bytes) => {
             // Four characters for three bytes.
             let limit = limit.min(room / 4 * 3);
-            read_base64(&mut source, arguments.offset, limit, &resolved)?
+            read_base64(source, arguments.offset, limit, shown)?
         }
         (Encoding::Base64, Unit::Lines) => {
             return Err(ToolErrorCode::InvalidArguments
                 .error("cannot read lines with encoding `base64`")
                 .with_hint("use unit `bytes`"));
         }
-        (_, Unit::Bytes) => read_bytes(&mut source, arguments.offset, limit, room, &resolved)?
-            .ok_or_else(|| binary_file_error(&resolved, &source))?,
-        (_, Unit::Lines) => read_lines(&mut source, arguments.offset, limit, room, &resolved)?
-            .ok_or_else(|| binary_file_error(&resolved, &source))?,
+        (_, Unit::Bytes) => read_bytes(source, arguments.offset, limit, room, shown)?
+            .ok_or_else(|| binary_file_error(shown, source))?,
+        (_, Unit::Lines) => read_lines(source, arguments.offset, limit, room, shown)?
+            .ok_or_else(|| binary_file_error(shown, source))?,
     };
-    if arguments.offset == 0 {
-        record_read(context, &resolved);
-    }
     let data = json!({
-        "path": resolved.display,
+        "path": shown.display,
         "content": part.content,
         "encoding": part.encoding,
-        "mime_type": media_type(file_name(&resolved), content_kind(part.encoding)),
+        "mime_type": media_type(shown.name, content_kind(part.encoding)),
         "size": source.size(),
         "sha256": source.sha256(),
         "offset": part.offset,
@@ -310,12 +358,12 @@ fn read_base64(
     source: &mut FileSource,
     offset: u64,
     limit: u64,
-    resolved: &ResolvedPath,
+    shown: ShownFile<'_>,
 ) -> Result<ReadPart, ToolError> {
     let size = source.size();
     let bytes = source
         .read_at(offset, limit)
-        .map_err(|error| io_error(&error, &resolved.display))?;
+        .map_err(|error| io_error(&error, shown.display))?;
     let end = offset.saturating_add(bytes.len() as u64);
     // No next offset at the end, or if the file shrank, so that callers stop.
     let next = (end < size && !bytes.is_empty()).then_some(end);
@@ -333,9 +381,9 @@ fn read_bytes(
     offset: u64,
     limit: u64,
     room: u64,
-    resolved: &ResolvedPath,
+    shown: ShownFile<'_>,
 ) -> Result<Option<ReadPart>, ToolError> {
-    let to_tool_error = |error| io_error(&error, &resolved.display);
+    let to_tool_error = |error| io_error(&error, shown.display);
     let size = source.size();
     // The byte order mark is at the start of the file, wherever the requested part is.
     let (encoding, bom_len) = TextEncoding::detect(&source.read_at(0, 3).map_err(to_tool_error)?);
@@ -386,15 +434,15 @@ fn read_lines(
     offset: u64,
     limit: u64,
     room: u64,
-    resolved: &ResolvedPath,
+    shown: ShownFile<'_>,
 ) -> Result<Option<ReadPart>, ToolError> {
     // Counting lines from the start of a large file would read all of it on each call.
     let FileSource::InMemory(bytes) = source else {
         let message = format!(
             "cannot read '{}' by lines: larger than 16 MiB",
-            resolved.display
+            shown.display
         );
-        return Err(too_large_for_lines(message, resolved));
+        return Err(too_large_for_lines(message, shown));
     };
     let (encoding, bom_len) = TextEncoding::detect(bytes);
     let Some(text) = encoding.decode(
@@ -427,10 +475,10 @@ fn read_lines(
         if line.len() as u64 > MAX_BYTES.min(room) {
             let message = format!(
                 "cannot read line {number} of '{}': longer than {} bytes",
-                resolved.display,
+                shown.display,
                 MAX_BYTES.min(room)
             );
-            return Err(too_large_for_lines(message, resolved));
+            return Err(too_large_for_lines(message, shown));
         }
         content.push_str(line);
     }
@@ -442,9 +490,9 @@ fn read_lines(
     }))
 }
 
-fn too_large_for_lines(message: String, resolved: &ResolvedPath) -> ToolError {
+fn too_large_for_lines(message: String, shown: ShownFile<'_>) -> ToolError {
     ToolErrorCode::TooLarge
-        .error_at(&resolved.display, message)
+        .error_at(shown.display, message)
         .with_hint("use unit `bytes`")
 }
 
@@ -456,18 +504,15 @@ fn content_kind(encoding: &str) -> ContentKind {
     }
 }
 
-fn binary_file_error(resolved: &ResolvedPath, source: &FileSource) -> ToolError {
+fn binary_file_error(shown: ShownFile<'_>, source: &FileSource) -> ToolError {
     // Type and size help a model to decide what to do instead.
-    let (mime, size) = (
-        media_type(file_name(resolved), ContentKind::Binary),
-        source.size(),
-    );
+    let (mime, size) = (media_type(shown.name, ContentKind::Binary), source.size());
     let message = format!(
         "'{}' is not a text file (binary file): {mime}, {size} bytes",
-        resolved.display
+        shown.display
     );
     ToolErrorCode::BinaryFile
-        .error_at(&resolved.display, message)
+        .error_at(shown.display, message)
         .with_hint("read it with encoding `base64`, or process it with a program")
 }
 

@@ -126,6 +126,7 @@ fn call(tool: &Tool, files: &VirtualFiles, arguments: Value) -> Result<ToolOutpu
             files,
             session,
             loaded: &[],
+            outputs: None,
             max_text_bytes: None,
         },
         arguments,
