@@ -20,12 +20,16 @@ pub struct CallContext {
     pub(crate) client: Option<(String, String)>,
     pub(crate) principal: Option<String>,
     pub(crate) progress: Option<ProgressReporter>,
+    pub(crate) output_lines: Option<OutputReporter>,
     pub(crate) max_text_bytes: Option<usize>,
 }
 
 /// Gets each phase of a long operation when it begins, as one phrase, and `None` when the last one
 /// has ended, before anything else happens, such as a question.
 pub type ProgressReporter = Arc<dyn Fn(Option<&str>) + Send + Sync>;
+
+/// Gets lines that the program of a run writes, one at a time.
+pub type OutputReporter = Arc<dyn Fn(&str) + Send + Sync>;
 
 impl CallContext {
     /// Sets the session that the call belongs to.
@@ -81,6 +85,29 @@ impl CallContext {
     /// Sets what gets the phases of a call that takes long, such as the setup of packages.
     pub fn progress(mut self, progress: ProgressReporter) -> Self {
         self.progress = Some(progress);
+        self
+    }
+
+    /// Sets what gets lines that the program writes while it runs, to show that it makes progress: the
+    /// last complete one of each piece of output, of at most 4 KiB, without values of secrets. They may
+    /// contain control characters. Not for runs with a [handle](crate::RunHandle), which have all output
+    /// as events.
+    ///
+    /// Such lines are not output that a reader was given: a run that was refused something can run again
+    /// after a question, and then writes them again.
+    pub fn output_lines(mut self, reporter: OutputReporter) -> Self {
+        self.output_lines = Some(reporter);
+        self
+    }
+
+    /// Changes the lines that [`output_lines`](Self::output_lines) gets, if it is set.
+    pub fn map_output_lines(
+        mut self,
+        map: impl Fn(&str) -> String + Send + Sync + 'static,
+    ) -> Self {
+        self.output_lines = self
+            .output_lines
+            .map(|reporter| -> OutputReporter { Arc::new(move |line: &str| reporter(&map(line))) });
         self
     }
 

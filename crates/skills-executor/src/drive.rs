@@ -17,7 +17,7 @@ use std::sync::Arc;
 
 use skills_discovery::SkillFiles;
 use skills_policy::{Denial, EarlierAttempt};
-use skills_sandbox::{EventSender, SandboxError};
+use skills_sandbox::SandboxError;
 
 use crate::artifacts::ExecutionArtifacts;
 use crate::authorize::{AttemptDecision, Authorized};
@@ -26,6 +26,7 @@ use crate::error::{Repr, RuntimeError};
 use crate::explain::Remedy;
 use crate::host_command::HostCommand;
 use crate::options::ExecutionOptions;
+use crate::output_lines::Listener;
 use crate::plan::Planned;
 use crate::prepare::Ready;
 use crate::run_handle::RunEvents;
@@ -123,7 +124,10 @@ async fn run_recorded(
     record.set_skill(planned.name(), None, manifest);
     // From here on the record is redacted, whether the run is denied, fails or succeeds.
     record.redactor = planned.redactor();
-    let events = events.map(|events| events.of_run(planned.redactor()));
+    let events = match events {
+        Some(events) => Some(events.of_run(planned.redactor())),
+        None => line_listener(&planned),
+    };
     if let Some(input) = &planned.options().input_stream
         && planned.may_be_repeated()
     {
@@ -138,6 +142,18 @@ async fn run_recorded(
         (artifacts, Some(earlier)) => repeat(&checked, artifacts, earlier, events, record).await,
         (artifacts, None) => Ok(artifacts),
     }
+}
+
+/// Returns what reports lines of a run that has no other listener, if its caller wants them.
+fn line_listener(planned: &Planned) -> Option<Listener> {
+    let reporter = planned.options().context.output_lines.clone()?;
+    let copies = planned.services().copy_directories();
+    let copies = copies.map(|directory| directory.to_string_lossy().into_owned());
+    Some(Listener::of_lines(
+        reporter,
+        planned.redactor(),
+        copies.collect(),
+    ))
 }
 
 /// How a further attempt ended.
@@ -158,7 +174,7 @@ async fn repeat(
     checked: &Arc<Checked>,
     mut artifacts: ExecutionArtifacts,
     mut earlier: EarlierAttempt,
-    events: Option<EventSender>,
+    events: Option<Listener>,
     record: &mut RunRecord,
 ) -> Result<ExecutionArtifacts, RuntimeError> {
     let planned = checked.planned();
@@ -213,7 +229,7 @@ async fn repeat(
 async fn further_attempt(
     checked: Arc<Checked>,
     earlier: EarlierAttempt,
-    events: Option<EventSender>,
+    events: Option<Listener>,
     record: &mut RunRecord,
 ) -> Result<Further, RuntimeError> {
     let authorized = match Authorized::decide(checked, Some(&earlier), record).await? {
@@ -235,7 +251,7 @@ async fn further_attempt(
 /// Runs what was authorized, and collects its results.
 async fn start(
     authorized: Authorized,
-    events: Option<EventSender>,
+    events: Option<Listener>,
     record: &mut RunRecord,
 ) -> Result<(ExecutionArtifacts, Option<EarlierAttempt>), RuntimeError> {
     let ready = Ready::prepare(authorized, events, record).await?;

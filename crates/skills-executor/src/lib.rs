@@ -38,6 +38,7 @@ mod next_attempt;
 mod optional_mounts;
 mod options;
 mod output_files;
+mod output_lines;
 #[cfg(all(feature = "packages", unix))]
 mod package_plans;
 #[cfg(all(feature = "packages", unix))]
@@ -69,7 +70,7 @@ mod workspace;
 
 pub use artifacts::{ExecutionArtifacts, ExecutionStatus, UnreadableSkill};
 pub use backends::{Backends, NetworkConfig, WasmConfig};
-pub use call_context::{CallContext, ProgressReporter};
+pub use call_context::{CallContext, OutputReporter, ProgressReporter};
 pub use error::{ErrorKind, RuntimeError};
 pub use execution_mode::ExecutionMode;
 pub use executor::Executor;

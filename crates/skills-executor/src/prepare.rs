@@ -5,7 +5,7 @@ use std::time::SystemTime;
 
 use skills_audit::ContentHash;
 use skills_policy::Grants;
-use skills_sandbox::{EventSender, Job, RunEvent};
+use skills_sandbox::{Job, RunEvent};
 use tokio::sync::OwnedSemaphorePermit;
 
 use crate::authorize::Authorized;
@@ -15,6 +15,7 @@ use crate::error::{Repr, RuntimeError};
 use crate::grant_checks::check_canonical;
 use crate::job::build_job;
 use crate::missing_paths::CreatedFiles;
+use crate::output_lines::Listener;
 use crate::run_notes::notes_before_run;
 use crate::run_record::RunRecord;
 use crate::run_streams::RunStreams;
@@ -25,7 +26,7 @@ pub(crate) struct Ready {
     authorized: Authorized,
     job: Job,
     streams: RunStreams,
-    events: Option<EventSender>,
+    events: Option<Listener>,
     /// What the caller should know, one line each.
     notes: Vec<String>,
     created: CreatedFiles,
@@ -36,7 +37,7 @@ impl Ready {
     /// Installs packages, waits for a permit, and verifies that paths and content are unchanged.
     pub(crate) async fn prepare(
         mut authorized: Authorized,
-        events: Option<EventSender>,
+        events: Option<Listener>,
         record: &mut RunRecord,
     ) -> Result<Self, RuntimeError> {
         authorized.install_packages().await?;
@@ -60,7 +61,7 @@ impl Ready {
         let job = authorized
             .packages()
             .add_to(job)
-            .streams(streams.for_job(events.as_ref())?);
+            .streams(streams.for_job(events.as_ref().map(|events| &events.sender))?);
         let user_home = services.config().user_home.as_deref();
         let job = user_home.into_iter().fold(job, Job::user_home);
         let job = job.locale(services.config().locale.clone());
@@ -100,7 +101,7 @@ impl Ready {
         } = self;
         let send = |event| {
             // A caller that does not listen gets the same with the result.
-            let _ = events.as_ref().map(|events| events.send(event));
+            let _ = events.as_ref().map(|events| events.sender.send(event));
         };
         notes.iter().cloned().map(RunEvent::Notice).for_each(send);
         send(RunEvent::Started);
@@ -115,7 +116,7 @@ impl Ready {
         }
         drop(created);
         drop(permit);
-        let has_events = events.is_some();
+        let has_events = events.is_some_and(|events| events.takes_output);
         Ok(Finished::new(
             authorized, output, notes, started, has_events,
         ))

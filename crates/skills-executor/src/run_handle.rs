@@ -14,6 +14,7 @@ use crate::artifacts::ExecutionArtifacts;
 use crate::drive::{run_planned, run_skill};
 use crate::error::{Repr, RuntimeError};
 use crate::options::ExecutionOptions;
+use crate::output_lines::Listener;
 use crate::plan::Planned;
 use crate::redacted_texts::redact_termination;
 use crate::redaction::{RedactedStream, Redactor};
@@ -29,9 +30,8 @@ use crate::services::Services;
 /// their output limit.
 #[must_use]
 pub struct RunHandle {
-    events: EventReceiver,
+    events: RedactedEvents,
     result: JoinHandle<Result<ExecutionArtifacts, RuntimeError>>,
-    redaction: Redaction,
     cancellation: CancellationToken,
 }
 
@@ -79,14 +79,8 @@ impl RunHandle {
             run.await
         });
         Self {
-            events,
+            events: RedactedEvents::new(events, redactor),
             result,
-            redaction: Redaction {
-                redactor,
-                streams: None,
-                ready: VecDeque::new(),
-                closed: [false; 2],
-            },
             cancellation,
         }
     }
@@ -95,20 +89,14 @@ impl RunHandle {
     /// are redacted; of a value that may continue, the bytes are kept back until it is known. Cancel
     /// safe.
     pub async fn next_event(&mut self) -> Option<RunEvent> {
-        loop {
-            if let Some(event) = self.redaction.ready.pop_front() {
-                return Some(event);
-            }
-            let event = self.events.next().await?;
-            self.redaction.push(event);
-        }
+        self.events.next().await
     }
 
     /// Closes an output stream of the program, as the reader of a pipe does. The next write of the
     /// program fails.
     pub fn close_output(&mut self, stream: OutputStream) {
-        self.redaction.closed[stream as usize] = true;
-        self.events.close(stream);
+        self.events.redaction.closed[stream as usize] = true;
+        self.events.events.close(stream);
     }
 
     /// Asks the program to end by `SIGTERM`, and stops it once `grace` has passed, at once if that
@@ -127,7 +115,7 @@ impl RunHandle {
     /// # Panics
     /// Panics if the run panicked.
     pub async fn outcome(mut self) -> Result<ExecutionArtifacts, RuntimeError> {
-        while self.events.next().await.is_some() {}
+        while self.events.events.next().await.is_some() {}
         match (&mut self.result).await {
             Ok(result) => result,
             // The runtime was shut down.
@@ -162,11 +150,50 @@ pub(crate) struct RunEvents {
 }
 
 impl RunEvents {
-    /// Returns the sender of a run whose output is redacted by this redactor.
-    pub(crate) fn of_run(self, redactor: Redactor) -> EventSender {
+    /// Returns the listener of a run whose output is redacted by this redactor.
+    pub(crate) fn of_run(self, redactor: Redactor) -> Listener {
         // Set once: a run is planned once.
         let _ = self.redactor.set(redactor);
-        self.sender
+        Listener {
+            sender: self.sender,
+            takes_output: true,
+        }
+    }
+}
+
+/// The events of a run without values of secrets.
+pub(crate) struct RedactedEvents {
+    events: EventReceiver,
+    redaction: Redaction,
+}
+
+impl RedactedEvents {
+    /// Receives the events of a run whose output is redacted by this redactor.
+    pub(crate) fn of_run(events: EventReceiver, redactor: Redactor) -> Self {
+        Self::new(events, Arc::new(OnceLock::from(redactor)))
+    }
+
+    fn new(events: EventReceiver, redactor: Arc<OnceLock<Redactor>>) -> Self {
+        Self {
+            events,
+            redaction: Redaction {
+                redactor,
+                streams: None,
+                ready: VecDeque::new(),
+                closed: [false; 2],
+            },
+        }
+    }
+
+    /// Waits for the next event; `None` if there are no more. Cancel safe.
+    pub(crate) async fn next(&mut self) -> Option<RunEvent> {
+        loop {
+            if let Some(event) = self.redaction.ready.pop_front() {
+                return Some(event);
+            }
+            let event = self.events.next().await?;
+            self.redaction.push(event);
+        }
     }
 }
 

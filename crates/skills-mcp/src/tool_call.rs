@@ -20,7 +20,7 @@ use crate::elicitation::{
     AllowedResponses, Elicitation, ElicitationApprover, ElicitationChannel, PERMISSION_KEY,
     Unresolved,
 };
-use crate::progress::{CallPhase, with_progress};
+use crate::progress::{CallPhase, while_waiting, with_progress};
 use crate::project_question::{AskingCall, ProjectQuestion};
 use crate::request_state::CallBinding;
 use crate::server::Tenancy;
@@ -47,11 +47,8 @@ pub(crate) async fn call(
     let inner = &server.inner;
     let to_result = |output| to_mcp_result(output, inner.result_data, caller).into();
     // Before anything else, so that a rejected call costs nothing and uses up no request state.
-    let permit = tokio::select! {
-        permit = inner.call_limiter.acquire(&caller.principal) => permit,
-        () = context.ct.cancelled() => None,
-    };
-    let Some(_permit) = permit else {
+    let permit = inner.call_limiter.acquire(&caller.principal);
+    let Some(_permit) = while_waiting(permit, context).await.flatten() else {
         return Ok(to_result(too_many_calls(inner.call_limiter.max())));
     };
     let arguments = request.arguments.unwrap_or_default();
@@ -84,7 +81,7 @@ pub(crate) async fn call(
         call_context = call_context.max_text_bytes(caller.max_text_bytes);
     }
     let call_context = phase
-        .record(call_context)
+        .record(call_context, context)
         .approver(Arc::clone(&approver) as _)
         .cancellation(cancellation.clone());
     let tools = server.tools();

@@ -37,6 +37,7 @@ use self::visible_dirs::VisibleDirs;
 
 use crate::overrides::{OverrideStore, ScriptId, ToolOverride};
 use crate::path_map::PathMap;
+use crate::sanitize::strip_terminal_escapes;
 use crate::schema;
 use crate::virtual_files::VirtualFiles;
 use crate::{CallContext, DefaultScriptState, ToolError, ToolErrorCode};
@@ -138,6 +139,7 @@ impl ProgramRunner {
     ) -> Result<CompletedRun, ToolError> {
         let timeout_ms = deadline.remaining_ms();
         options.timeout_ms = Some(timeout_ms);
+        options.context = with_virtual_lines(options.context, path_map);
         let directory = skill.entry.directory().to_string_lossy();
         let artifacts = self.files.runtime.execute_skill(&directory, options).await;
         let artifacts = artifacts.map_err(|error| {
@@ -164,6 +166,7 @@ impl ProgramRunner {
     ) -> Result<CompletedRun, ToolError> {
         let timeout_ms = deadline.remaining_ms();
         options.timeout_ms = Some(timeout_ms);
+        options.context = with_virtual_lines(options.context, path_map);
         let executor = self.files.runtime.executor();
         let artifacts = executor.execute_command(directory, command, options).await;
         let artifacts = artifacts.map_err(|error| self.start_error(&error, None, path_map))?;
@@ -304,6 +307,12 @@ impl CompletedRun {
         let hints: Vec<String> = refused.chain(named.hints(is_success)).collect();
         self.output.add_hints(hints);
     }
+}
+
+/// Makes the lines that a program writes texts of a tool: virtual paths, and no escape sequences.
+fn with_virtual_lines(context: CallContext, path_map: &PathMap) -> CallContext {
+    let path_map = path_map.clone();
+    context.map_output_lines(move |line| path_map.replace_in(&strip_terminal_escapes(line)))
 }
 
 /// Returns true if a program reports that a virtual path is missing, which is not refused.

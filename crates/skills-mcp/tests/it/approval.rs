@@ -422,6 +422,24 @@ async fn a_refusal_is_asked_once_and_the_program_runs_again() {
     }
 }
 
+/// Lines that show progress are not output that a reader was given.
+#[tokio::test]
+async fn progress_does_not_keep_a_program_from_running_again() {
+    if skip_without_sandbox() {
+        return;
+    }
+    let host = dated("echo begun");
+    let server = host.server(&["write"]);
+    let mut client = Client::connect(&server, Lifecycle::Legacy, forms()).await;
+    client.answer = accept("allow_once");
+    let mut call = run_dated();
+    call["_meta"] = json!({"progressToken": 1});
+    let result = client.ok("tools/call", call).await;
+    let text = result["content"][0]["text"].as_str();
+    assert_eq!(text, Some("Program output:\nbegun\nshown"), "{result}");
+    assert_eq!(client.requests.len(), 1);
+}
+
 /// No answer, also none for later runs, lets a program that changed a file run twice.
 #[tokio::test]
 async fn a_program_with_effects_runs_once() {

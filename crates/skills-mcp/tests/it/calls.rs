@@ -150,6 +150,9 @@ async fn scripts_run_and_are_stopped_by_cancellation() {
             second["params"]["progress"].as_f64() > progress["params"]["progress"].as_f64(),
             "{second}"
         );
+        // The last line of the program, after the words of the server.
+        let message = second["params"]["message"].as_str().unwrap();
+        assert!(message.ends_with(" s): begun"), "{message}");
         #[cfg(target_os = "linux")]
         assert_eq!(running(&words), 2);
         client
