@@ -22,8 +22,8 @@ const CRATES: &[(&str, usize, &[&str])] = &[
     (
         "skills-discovery",
         // The paths of files of a skill, which were in `skills-install`; skills of sources that are
-        // not directories, and failures of these sources.
-        11_300,
+        // not directories, and failures of these sources. Skills that are trusted by their content.
+        11_510,
         &[
             "skills-clients",
             "skills-manifest",
@@ -77,8 +77,8 @@ const CRATES: &[(&str, usize, &[&str])] = &[
     ("skills-build", 2_280, &["skills-store"]),
     // Questions as values, what a further attempt of a run takes over, and what a run goes without.
     // Limits that the user raises. Whether records are optional. Programs that are free while confined.
-    // An answer that allows any program for one run.
-    ("skills-policy", 9_250, &["skills-clients"]),
+    // An answer that allows any program for one run, and questions about named skills of a project.
+    ("skills-policy", 9_300, &["skills-clients"]),
     // Events of runs, the grace of a cancellation and of a deadline, the language and time zone of
     // the user. Input that further attempts read again. Backends that confine commands.
     ("skills-sandbox", 3_630, &["skills-policy"]),
@@ -186,8 +186,8 @@ const CRATES: &[(&str, usize, &[&str])] = &[
         // planned twice.
         "skills-executor",
         // Further attempts: what one was refused, and what it has done. Which output is only shown.
-        // Commands that are confined, and so need no question.
-        13_200,
+        // Commands that are confined, and so need no question. Lines of a program that show progress.
+        13_320,
         &[
             "skills-audit",
             "skills-deps",
@@ -239,14 +239,16 @@ const CRATES: &[(&str, usize, &[&str])] = &[
         // that few modules import each other. Command lines with parts that run without a shell. Texts for
         // models: what was cut, which files a run made, which skills wait for trust, and what a wrong
         // name means. Limits of what a line does itself, and results of lines that an error ended.
-        15_450,
+        // Arguments that clients send as text, and the rest of output that was shown in part.
+        15_860,
         &["skills-runtime", "skills-script", "skills-threads"],
     ),
     (
         "skills-mcp",
         // Pages of published skills, and which of them were read. How much of a text each client shows, and
-        // calls that wait for a permit.
-        7_340,
+        // calls that wait for a permit. The question about skills of a project, and the last line of a
+        // program as progress.
+        7_600,
         &[
             "skills-clients",
             "skills-store",
@@ -260,8 +262,8 @@ const CRATES: &[(&str, usize, &[&str])] = &[
         "skills-cli",
         // One command at a time asks, or has a program with the keys, on a terminal.
         // The working directory is offered for a file that an argument names, and a limit has an option.
-        // Questions after the output of a program.
-        22_550,
+        // Questions after the output of a program. Skills of a project that are trusted by their content.
+        22_680,
         &[
             "skills-build",
             "skills-client-config",
