@@ -6,6 +6,8 @@ use skills_runtime::discovery::{InactiveEntry, TrustedSkill};
 use skills_runtime::policy::Question;
 use skills_runtime::{Catalog, audit::ContentHash};
 
+use crate::virtual_files::VirtualFiles;
+
 /// Maximum number of skills that a text names.
 const MAX_NAMED: usize = 5;
 /// Maximum length of a name that is shown, as the Agent Skills specification has it.
@@ -86,9 +88,13 @@ pub struct WaitingSkills {
 }
 
 impl WaitingSkills {
-    /// Reads the content of the skills of a catalog that wait. `None` if none with a plain name do.
-    pub(crate) fn read(catalog: &Catalog) -> Option<Self> {
-        let waiting = Waiting::new(catalog);
+    /// Reads the content of the skills of a catalog that wait. `None` if none with a plain name do. Drafts
+    /// do not: their user accepts them.
+    pub(crate) fn read(catalog: &Catalog, files: &VirtualFiles) -> Option<Self> {
+        let mut waiting = Waiting::new(catalog);
+        waiting
+            .0
+            .retain(|inactive| !files.is_draft(inactive.entry(), inactive.reason()));
         waiting.plain().next()?;
         let (mut names, mut skills) = (Vec::new(), Vec::new());
         let mut rest = MAX_ASKED_BYTES;

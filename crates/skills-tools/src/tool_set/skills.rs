@@ -113,7 +113,7 @@ impl ToolSet {
     /// files of up to ten skills.
     #[must_use]
     pub fn waiting_skills(&self) -> Option<WaitingSkills> {
-        WaitingSkills::read(&self.catalog())
+        WaitingSkills::read(&self.catalog(), self.inner.files())
     }
 
     /// Activates skills of the project after its user has agreed, while they have this content. It holds

@@ -789,3 +789,22 @@ async fn skills_that_wait_for_trust_are_counted_and_plainly_named() {
     let page = tools().text("search_skills", json!({"limit": 3})).await;
     assert!(!page.contains("wait for trust"), "{page}");
 }
+
+/// A draft that a model wrote in a directory of the project is accepted, and not asked about.
+#[test]
+fn drafts_are_no_skills_of_the_project_that_wait() {
+    let host = Host::new();
+    for directory in ["project/draft", "other/proj"] {
+        let name = directory.rsplit('/').next().unwrap();
+        let text = format!("---\nname: {name}\ndescription: d\n---\n");
+        host.file(&format!("{directory}/SKILL.md"), text);
+    }
+    let roots = ["project", "other"].map(|root| host.path(root));
+    let roots = roots.map(|path| Root::new(path, Scope::Repo).trust(Trust::Untrusted));
+    let runtime = roots
+        .into_iter()
+        .fold(host.runtime(), |runtime, root| runtime.root(root));
+    let builder = host.builder(runtime).drafts_dir(host.path("project"));
+    let waiting = builder.build().unwrap().waiting_skills().unwrap();
+    assert_eq!(waiting.names(), ["proj"]);
+}
