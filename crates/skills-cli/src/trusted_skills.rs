@@ -52,7 +52,7 @@ impl TrustedSkillStore {
     /// # Errors
     /// Fails if the file cannot be read or parsed, or if other users can change it.
     pub(crate) fn read(&self) -> io::Result<Vec<TrustedSkill>> {
-        let skills = self.read_all()?.0.remove(&self.project);
+        let skills = read_all(&self.file)?.0.remove(&self.project);
         skills
             .into_iter()
             .flatten()
@@ -83,7 +83,7 @@ impl TrustedSkillStore {
     /// # Errors
     /// As [`add`](Self::add).
     pub(crate) fn clear(&self) -> io::Result<()> {
-        if self.read_all()?.0.contains_key(&self.project) {
+        if read_all(&self.file)?.0.contains_key(&self.project) {
             self.change(|projects| {
                 projects.0.remove(&self.project);
             })?;
@@ -93,16 +93,29 @@ impl TrustedSkillStore {
 
     fn change(&self, change: impl FnOnce(&mut Projects)) -> io::Result<()> {
         let _lock = self.file.lock()?;
-        let mut projects = self.read_all()?;
+        let mut projects = read_all(&self.file)?;
         change(&mut projects);
         self.file.replace(&serde_json::to_string_pretty(&projects)?)
     }
+}
 
-    fn read_all(&self) -> io::Result<Projects> {
-        match self.file.read()? {
-            Some(text) => Ok(serde_json::from_str(&text)?),
-            None => Ok(Projects::default()),
-        }
+/// Returns the skills of all projects, ordered by project.
+///
+/// # Errors
+/// As [`TrustedSkillStore::read`].
+pub(crate) fn skills_of_all_projects(environment: &Environment) -> io::Result<Vec<TrustedSkill>> {
+    let Some(path) = state::trusted_skills_path(environment) else {
+        return Ok(Vec::new());
+    };
+    let projects = read_all(&PrivateFile::new(path))?;
+    let skills = projects.0.into_values().flatten();
+    skills.map(StoredSkill::parse).collect()
+}
+
+fn read_all(file: &PrivateFile) -> io::Result<Projects> {
+    match file.read()? {
+        Some(text) => Ok(serde_json::from_str(&text)?),
+        None => Ok(Projects::default()),
     }
 }
 

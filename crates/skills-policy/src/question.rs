@@ -335,6 +335,9 @@ impl fmt::Display for Subject {
             }
             Self::Project { names, .. } => {
                 let plural = if names.len() == 1 { "" } else { "s" };
+                // A name cannot end its quotation and go on as another one.
+                let names: Vec<String> =
+                    names.iter().map(|name| name.replace('`', "\\`")).collect();
                 write!(f, "skill{plural} `{}`", names.join("`, `"))
             }
             Self::Limit(limit) => limit.fmt(f),

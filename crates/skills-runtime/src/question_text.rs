@@ -120,6 +120,7 @@ fn covered_texts(question: &Question) -> impl Iterator<Item = String> {
 fn headline(question: &Question) -> String {
     let directory = format_item(&question.directory.display().to_string());
     if let [subject @ Subject::Project { .. }] = &question.subjects[..] {
+        let subject = format_item(&subject.to_string());
         return format!("Trust {subject} of project {directory}?");
     }
     // Not formatted like an item: the command is quoted already, and collapsing its white space would

@@ -5,6 +5,7 @@ mod denial_hints;
 mod hooks;
 mod live_output;
 mod output_files;
+mod project_skill;
 mod report;
 mod run_terminal;
 mod unseen_file;
@@ -136,6 +137,9 @@ impl Run {
             let preview = preview.map_err(|error| explain_error(&runtime, &name, error))?;
             self.check_deterministic(&preview.mode)?;
             return print_preview(&preview, output);
+        }
+        if !self.approval.answers() {
+            project_skill::ask_for_trust(&runtime, &name, context)?;
         }
         let unseen = UnseenFile::find(self, &runtime, &name, context);
         if let Some(workspace) = unseen

@@ -6,7 +6,7 @@ use std::fmt::Display;
 use std::path::{Path, PathBuf};
 
 use clap::Args;
-use serde_json::json;
+use serde_json::{Value, json};
 use skills_runtime::policy::{Approval, BoxError};
 use skills_runtime::{
     Authorization, FileApprovalStore, HookOptions, HookPreview, Preview, SkillRuntime,
@@ -21,6 +21,7 @@ use crate::input;
 use crate::lookup;
 use crate::output::{Output, line};
 use crate::state;
+use crate::trusted_skills::skills_of_all_projects;
 
 /// Approve the current content of a skill
 ///
@@ -243,8 +244,16 @@ fn approval_error(error: BoxError) -> anyhow::Error {
 
 fn list_approvals(approvals: &[Approval], context: &Context) -> anyhow::Result<Exit> {
     let (output, projects) = (context.output, &context.settings()?.trusted_projects);
+    let skills = skills_of_all_projects(&context.environment)?;
     if output.is_json() {
-        return output.json(&json!({"approvals": approvals, "projects": projects}));
+        let skills = skills.iter();
+        let skills = skills.map(
+            |skill| json!({"directory": skill.directory(), "digest": skill.digest().to_string()}),
+        );
+        let skills: Vec<Value> = skills.collect();
+        return output.json(
+            &json!({"approvals": approvals, "projects": projects, "project_skills": skills}),
+        );
     }
     let mut lines = Vec::new();
     for approval in approvals {
@@ -256,6 +265,10 @@ fn list_approvals(approvals: &[Approval], context: &Context) -> anyhow::Result<E
     }
     let projects = projects.iter();
     lines.extend(projects.map(|path| format!("project  {}", line(&path.to_string_lossy()))));
+    lines.extend(skills.iter().map(|skill| {
+        let directory = line(&skill.directory().to_string_lossy());
+        format!("skill  {directory} ({})", skill.digest())
+    }));
     output.lines(lines)?;
     if approvals.is_empty() {
         output.status("no approvals");

@@ -3,8 +3,12 @@
 use std::os::unix::fs::PermissionsExt;
 use std::path::PathBuf;
 
+use skills_test_support::skip_without_sandbox;
+
 use crate::fixture::Fixture;
-use crate::skills::Done;
+use crate::skills::{Done, command_with_state};
+#[cfg(target_os = "linux")]
+use crate::terminal;
 
 /// A project with a skill of its own and settings that loosen, a source, and a state directory.
 struct Project {
@@ -129,7 +133,58 @@ fn trust_ends_with_that_of_the_project_and_needs_a_private_file() {
     std::fs::write(&file, &text).unwrap();
     assert!(project.listed().contains("pdf"));
 
+    let listed = project.run(&["trust", "--list"]).stdout;
+    let skill = "skill  PLACE/project/.agents/skills/pdf (sha256:";
+    assert!(listed.contains(skill), "{listed}");
     let revoked = project.run(&["trust", "--project", "--revoke"]);
     assert_eq!(revoked.code, 0, "{}", revoked.page());
     assert!(!project.listed().contains("pdf"));
+}
+
+/// Runs the skill of the project at a terminal, with this answer.
+#[cfg(target_os = "linux")]
+fn run_own(project: &Project, answer: &str, meanwhile: impl FnOnce()) -> (i32, String) {
+    let scratch = tempfile::tempdir().unwrap();
+    let arguments = ["run", "own"];
+    let mut command = command_with_state(&arguments, scratch.path(), project.state.path());
+    command
+        .current_dir(project.fixture.path().join("project"))
+        .env("HOME", project.fixture.path().join("home"));
+    terminal::answered(command, "[y/N]", answer, meanwhile)
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_run_at_a_terminal_asks_about_its_skill_alone() {
+    if skip_without_sandbox() {
+        return;
+    }
+    let project = Project::new();
+    let script = "project/.agents/skills/own/scripts/main.sh";
+    project.fixture.file(script, "echo 1\n");
+    project
+        .fixture
+        .skill("project/.agents/skills/other", "other");
+    let unasked = project.run(&["run", "own", "--yes"]);
+    assert_ne!(unasked.code, 0, "{}", unasked.page());
+    for answer in ["n", ""] {
+        let (code, shown) = run_own(&project, answer, || {});
+        assert_ne!(code, 0, "{shown}");
+        assert!(shown.contains("Trust skill `own` of project "), "{shown}");
+        assert!(!project.listed().contains("own"));
+    }
+    // Other content than was shown is not used.
+    let change = || {
+        project.fixture.file(script, "echo evil\n");
+    };
+    let (code, shown) = run_own(&project, "y", change);
+    assert_ne!(code, 0, "{shown}");
+    assert!(!project.listed().contains("own"));
+    project.fixture.file(script, "echo 1\n");
+    let listed = project.listed();
+    assert!(
+        listed.contains("own") && !listed.contains("other"),
+        "{listed}"
+    );
+    assert_eq!(project.run(&["run", "own"]).stdout, "1\n");
 }

@@ -225,6 +225,13 @@ fn a_question_about_skills_of_a_project_names_each_and_says_what_it_does_not_cov
     Trust skills `skill-0`, `skill-1` of project /p?
       note     only their present content, without the settings, the policy and the hooks of the project; programs of them still get only what is allowed
     ");
+    let forged = vec!["a` of project /q?\u{1b}[2J\n  note".to_owned()];
+    let forged = Question::about_project_skills("/p", forged, "1");
+    let text = format_question_in_full(&forged).unwrap();
+    assert!(
+        text.starts_with(r"Trust skill `a\` of project /q?\u{1b}[2J note` of project /p?"),
+        "{text}"
+    );
     // It is not asked if a name would be cut.
     let question = Question::about_project_skills("/p", names(100), "1");
     format_question_in_full(&question).unwrap_err();
