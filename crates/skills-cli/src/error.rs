@@ -200,7 +200,7 @@ impl From<&RuntimeError> for CommandError {
             },
             candidates: error.suggestions().to_vec(),
             help: help(error),
-            suggestion: suggestion(error),
+            suggestion: suggestion_with_unusable(error),
             ..command_error
         }
     }
@@ -236,6 +236,13 @@ fn help(error: &RuntimeError) -> Option<String> {
         return Some("allow the host with `--allow network:HOST`".to_owned());
     }
     error.hint().map(str::to_owned)
+}
+
+/// Returns the suggestion, and why each other file that may have been meant cannot run.
+fn suggestion_with_unusable(error: &RuntimeError) -> Option<String> {
+    let unusable = error.unusable_scripts().iter().cloned();
+    let all: Vec<String> = suggestion(error).into_iter().chain(unusable).collect();
+    (!all.is_empty()).then(|| all.join("; "))
 }
 
 fn suggestion(error: &RuntimeError) -> Option<String> {

@@ -18,7 +18,7 @@ use crate::error::{DiscoveryError, DiscoveryErrorKind, Repr};
 use crate::file_stamp::ScanStart;
 use crate::generated_files::{is_generated, is_in_generated_directory};
 use crate::omitted_file::{OmissionReason, OmittedFile};
-use crate::open::{open_canonical, open_regular, open_root, read_opened};
+use crate::open::{fill_buffer, open_canonical, open_regular, open_root, read_opened};
 use crate::openai_file::OpenAiFile;
 use crate::skill_location::SkillLocation;
 use crate::slash_path::to_slash_path;
@@ -246,6 +246,19 @@ impl SkillFiles {
     /// skill.
     pub fn read(&self, path: &str, max_bytes: u64) -> Result<Vec<u8>, DiscoveryError> {
         read_file(&self.directory, Path::new(path), max_bytes)
+    }
+
+    /// Reads the first bytes of a regular file, at most `max_bytes`. `path` is relative to the skill
+    /// directory.
+    ///
+    /// # Errors
+    /// Fails if the file does not exist or is not regular, or if the path leads outside of the skill.
+    pub fn read_start(&self, path: &str, max_bytes: u64) -> Result<Vec<u8>, DiscoveryError> {
+        let (mut file, _) = open_regular(&self.directory, Path::new(path), u64::MAX)?;
+        let length = usize::try_from(max_bytes).unwrap_or(usize::MAX);
+        let mut start = Vec::new();
+        fill_buffer(&mut file, &mut start, length)?;
+        Ok(start)
     }
 
     /// Reads a text file of the content of at most `max_bytes` bytes. `None` for anything else, such

@@ -74,6 +74,16 @@ impl RuntimeError {
         }
     }
 
+    /// Returns the files of a skill without the program that look like scripts and cannot run, at most
+    /// 8, each as a line with its path and the reason. The paths are those of the skill's author.
+    #[must_use]
+    pub fn unusable_scripts(&self) -> &[String] {
+        match &*self.0 {
+            Repr::UnknownProgram { unusable, .. } | Repr::NothingToRun { unusable, .. } => unusable,
+            _ => &[],
+        }
+    }
+
     /// Returns what to do about the error, if known.
     #[must_use]
     pub fn hint(&self) -> Option<&str> {
@@ -233,18 +243,21 @@ pub(crate) enum Repr {
     #[error(transparent)]
     Library(LibraryError),
     #[error(
-        "cannot run skill `{skill}`: no `.wasm` in its directory or `wasm/`, and no script in `scripts/`"
+        "cannot run skill `{skill}`: no `.wasm` in its directory or `wasm/`, and no script in its directory or `scripts/`"
     )]
     NothingToRun {
         skill: String,
         /// Scripts below directories of `scripts/`, which have to be named.
         candidates: Vec<String>,
+        /// Files that cannot run, one line each.
+        unusable: Vec<String>,
     },
     #[error("skill `{skill}` has no script `{program}`")]
     UnknownProgram {
         skill: String,
         program: String,
         candidates: Vec<String>,
+        unusable: Vec<String>,
     },
     #[error("cannot select a program of skill `{skill}`: it has several scripts")]
     AmbiguousScript {

@@ -18,7 +18,7 @@ use crate::execution_mode::ExecutionMode;
 use crate::host_command::HostCommand;
 use crate::input_protocol::InputProtocol;
 use crate::options::{ExecutionOptions, RunTarget, Workspace};
-use crate::program_detection::detect_execution_mode;
+use crate::program_detection::{InterpretedScript, SelectedProgram, select_program};
 use crate::redaction::Redactor;
 use crate::request::{
     build_request, request_of_command, variables_of, with_environment, with_read_only_paths,
@@ -65,12 +65,19 @@ impl Planned {
         let name = entry.name().as_str();
         keep_answerable_keys(services, &mut options);
         options.sandbox = select_sandbox(services, name, directory, options.sandbox)?;
-        let mode = detect_execution_mode(name, &skill.files, &skill.manifest, &options)?;
+        let SelectedProgram { mode, interpreted } =
+            select_program(name, &skill.files, &skill.manifest, &options)?;
         without_unused_stream(&mode, &mut options);
         let declared = skill.requirements.variable_names();
         let variables = variables_of(services, &declared, &options);
         let command = options.target.command();
         let command_digest = command.map(|command| command_digest(directory, command, &options));
+        let is_interpreted = interpreted.is_some();
+        if let Some(script) = interpreted {
+            // After the digest: the command is not that of the caller, so that approvals are for the
+            // content of the skill.
+            start_interpreter(&mode, script, directory, &mut options);
+        }
         let policy = services.permissions().policy();
         let request = build_request(entry, &skill.manifest, &mode, &options, policy);
         let request = command_digest
@@ -84,7 +91,12 @@ impl Planned {
         });
         let request = with_variables(request, &variables);
         let request = hook.into_iter().fold(request, Request::hook);
-        let request = confine(services, name, &mode, &options, request);
+        // The skill chose its interpreter, which is asked for like other programs.
+        let request = if is_interpreted {
+            request
+        } else {
+            confine(services, name, &mode, &options, request)
+        };
         Ok(Self {
             services: services.clone(),
             image: image_of_run(services, name, &mode, &options),
@@ -353,6 +365,19 @@ fn without_installable(services: &Services, requirements: &Requirements) -> Requ
 #[cfg(not(all(feature = "packages", unix)))]
 fn without_installable(_services: &Services, requirements: &Requirements) -> Requirements {
     requirements.clone()
+}
+
+/// Makes the program of the first line the target, with the path of the script as its argument.
+fn start_interpreter(
+    mode: &ExecutionMode,
+    script: InterpretedScript,
+    directory: &Path,
+    options: &mut ExecutionOptions,
+) {
+    let path = directory.join(script.path).to_string_lossy().into_owned();
+    let leading = script.args.into_iter().chain([path]);
+    options.args = leading.chain(std::mem::take(&mut options.args)).collect();
+    options.target = RunTarget::Command(HostCommand::Program(mode.program().to_owned()));
 }
 
 /// Removes an input stream from the options of a WebAssembly program, which gets its input as JSON.

@@ -4,10 +4,12 @@ use std::sync::Arc;
 
 use serde_json::Value;
 use skills_discovery::{Entry, SkillFiles};
-use skills_library::{LibraryError, SkillPrograms, modules, nested_scripts, scripts};
+use skills_library::{
+    LibraryError, ScriptLanguage, SkillPrograms, modules, nested_scripts, root_scripts, scripts,
+    unusable_scripts,
+};
 use skills_manifest::Manifest;
 use skills_policy::SandboxChoice;
-use skills_sandbox::ScriptType;
 
 use crate::error::{Repr, RuntimeError};
 use crate::{ExecutionMode, ExecutionOptions, RunTarget};
@@ -24,13 +26,15 @@ const MAX_MODULE_BYTES: u64 = 32 << 20;
 /// 2. `wasm/skill.wasm`, `skill.wasm`, `module.wasm`, else the first `.wasm` by name in the skill's
 ///    directory or in `wasm/`; after scripts if [`sandbox`](ExecutionOptions::sandbox) is one that
 ///    runs no modules;
-/// 3. a script in `scripts/`. Scripts that the `scripts` block of the frontmatter names take
+/// 3. a script in `scripts/`, or if it has none, in the skill's directory. Scripts that the `scripts` block of the frontmatter names take
 ///    precedence. Among these, the one that `action` in the input names, else any other script that
 ///    it names; else the only one; else `main`.
 ///
-/// Scripts are the files that [`ScriptType::from_path`] recognizes. OpenSkills supports only `.py`
-/// and `.sh`: if several scripts remain, these take precedence, so that a helper in another
-/// language does not change the result.
+/// Scripts are the files whose first line or extension names a program
+/// ([`ScriptLanguage`](skills_library::ScriptLanguage)). If that is a program that the sandbox does not
+/// select by itself, the mode is the command that starts it. OpenSkills supports only `.py` and `.sh`:
+/// if several scripts remain, these take precedence, so that a helper in another language does not
+/// change the result.
 ///
 /// # Errors
 /// Fails if the requested program does not exist or is outside the skill, if there is nothing to
@@ -41,24 +45,63 @@ pub fn detect_execution_mode(
     manifest: &Manifest,
     options: &ExecutionOptions,
 ) -> Result<ExecutionMode, RuntimeError> {
+    Ok(select_program(skill, files, manifest, options)?.mode)
+}
+
+/// The program that a run starts.
+pub(crate) struct SelectedProgram {
+    pub(crate) mode: ExecutionMode,
+    /// The script, if its first line names a program of the host that the mode is.
+    pub(crate) interpreted: Option<InterpretedScript>,
+}
+
+/// A script that a program of the host runs.
+pub(crate) struct InterpretedScript {
+    /// The path in the skill.
+    pub(crate) path: String,
+    /// The arguments of the program before the path.
+    pub(crate) args: Vec<String>,
+}
+
+impl From<ExecutionMode> for SelectedProgram {
+    fn from(mode: ExecutionMode) -> Self {
+        Self {
+            mode,
+            interpreted: None,
+        }
+    }
+}
+
+/// Selects the program to run; see [`detect_execution_mode`].
+pub(crate) fn select_program(
+    skill: &str,
+    files: &SkillFiles,
+    manifest: &Manifest,
+    options: &ExecutionOptions,
+) -> Result<SelectedProgram, RuntimeError> {
     match &options.target {
         RunTarget::Automatic => {}
-        RunTarget::Command(command) => return Ok(command.mode()),
+        RunTarget::Command(command) => return Ok(command.mode().into()),
         RunTarget::Script(script) => return named_script(skill, files, script),
         // Names are resolved through the handle of the skill, so `../x.wasm` does not exist.
         RunTarget::Module(module) if module.ends_with(".wasm") && files.contains(module) => {
-            return Ok(wasm_mode(module));
+            return Ok(wasm_mode(module).into());
         }
-        RunTarget::Module(module) => return Err(unknown_program(skill, module, modules(files))),
+        RunTarget::Module(module) => {
+            return Err(unknown_program(skill, files, module, modules(files)));
+        }
     }
-    let scripts = scripts(files);
+    let mut scripts = scripts(files);
+    if scripts.is_empty() {
+        scripts = root_scripts(files);
+    }
     // These run no modules. A skill that has only a module is rejected by the sandbox.
     let prefers_scripts = matches!(
         options.sandbox,
         SandboxChoice::Native | SandboxChoice::Container
     );
     match find_module(files) {
-        Some(module) if !prefers_scripts || scripts.is_empty() => Ok(wasm_mode(&module)),
+        Some(module) if !prefers_scripts || scripts.is_empty() => Ok(wasm_mode(&module).into()),
         _ => choose_script(skill, files, &scripts, manifest, &options.input),
     }
 }
@@ -89,7 +132,7 @@ fn choose_script(
     all: &[String],
     manifest: &Manifest,
     input: &Value,
-) -> Result<ExecutionMode, RuntimeError> {
+) -> Result<SelectedProgram, RuntimeError> {
     let all: Vec<&String> = all.iter().collect();
     let declared = declared_scripts(&all, manifest);
     // Names that match no file must not leave a skill with nothing to run.
@@ -104,8 +147,10 @@ fn choose_script(
         None => {
             let preferred = openskills_scripts(candidates);
             if preferred.len() < 2 {
-                let mode = preferred.first().and_then(|script| native_mode(script));
-                return mode.ok_or_else(|| nothing_to_run(skill, files));
+                let program = preferred
+                    .first()
+                    .and_then(|script| of_script(files, script));
+                return program.ok_or_else(|| nothing_to_run(skill, files));
             }
             filter_scripts(candidates, |script| stem(script) == "main")
         }
@@ -113,7 +158,7 @@ fn choose_script(
     match openskills_scripts(&selected).as_slice() {
         // Which script the input means is the model's to judge.
         [] => Err(ambiguous_script(skill, candidates)),
-        [only] => native_mode(only).ok_or_else(|| nothing_to_run(skill, files)),
+        [only] => of_script(files, only).ok_or_else(|| nothing_to_run(skill, files)),
         _ => Err(ambiguous_script(skill, &selected)),
     }
 }
@@ -131,6 +176,7 @@ fn nothing_to_run(skill: &str, files: &SkillFiles) -> RuntimeError {
     Repr::NothingToRun {
         skill: skill.to_owned(),
         candidates: short_names(&nested.iter().collect::<Vec<_>>()),
+        unusable: unusable_lines(files, ""),
     }
     .into()
 }
@@ -156,29 +202,34 @@ fn declared_scripts<'a>(all: &[&'a String], manifest: &Manifest) -> Vec<&'a Stri
     })
 }
 
-/// Accepts `run.py`, `scripts/run.py`, and `run` if only one script, or only one `.py` or `.sh`
-/// script, has that stem.
+/// Accepts `run.py`, `scripts/run.py`, a path in the skill, and `run` if only one script, or only one
+/// `.py` or `.sh` script, has that stem.
 fn named_script(
     skill: &str,
     files: &SkillFiles,
     name: &str,
-) -> Result<ExecutionMode, RuntimeError> {
+) -> Result<SelectedProgram, RuntimeError> {
+    let name = name.strip_prefix("./").unwrap_or(name);
     let inside = format!("scripts/{name}");
     let exact = [name, inside.as_str()]
         .into_iter()
-        .find(|path| ScriptType::from_path(path.as_ref()).is_some() && files.contains(path));
-    if let Some(mode) = exact.and_then(native_mode) {
-        return Ok(mode);
+        .filter(|path| *path != files.file_name() && files.contains(path))
+        .find_map(|path| of_script(files, path));
+    if let Some(program) = exact {
+        return Ok(program);
     }
-    let scripts = scripts(files);
+    let mut scripts = scripts(files);
+    scripts.extend(root_scripts(files));
     let all: Vec<&String> = scripts.iter().collect();
     let stems = openskills_scripts(&filter_scripts(&all, |script| stem(script) == name));
     match stems.as_slice() {
-        [only] => native_mode(only).ok_or_else(|| unknown_program(skill, name, Vec::new())),
+        [only] => {
+            of_script(files, only).ok_or_else(|| unknown_program(skill, files, name, Vec::new()))
+        }
         [] => {
             let nested = nested_scripts(files);
             let all: Vec<&String> = scripts.iter().chain(&nested).collect();
-            Err(unknown_program(skill, name, short_names(&all)))
+            Err(unknown_program(skill, files, name, short_names(&all)))
         }
         _ => Err(ambiguous_script(skill, &stems)),
     }
@@ -199,12 +250,28 @@ fn wasm_mode(module: &str) -> ExecutionMode {
     }
 }
 
-fn native_mode(script: &str) -> Option<ExecutionMode> {
-    let script_type = ScriptType::from_path(script.as_ref())?;
-    Some(ExecutionMode::Native {
-        script_path: script.to_owned(),
-        script_type,
+fn of_script(files: &SkillFiles, script: &str) -> Option<SelectedProgram> {
+    Some(match ScriptLanguage::of_file(files, script)? {
+        ScriptLanguage::Known(script_type) => ExecutionMode::Native {
+            script_path: script.to_owned(),
+            script_type,
+        }
+        .into(),
+        ScriptLanguage::Other { program, args } => SelectedProgram {
+            mode: ExecutionMode::Command { program },
+            interpreted: Some(InterpretedScript {
+                path: script.to_owned(),
+                args,
+            }),
+        },
+        _ => return None,
     })
+}
+
+/// Returns the files that look like scripts and cannot run, one line each.
+fn unusable_lines(files: &SkillFiles, name: &str) -> Vec<String> {
+    let unusable = unusable_scripts(files, name).into_iter();
+    unusable.map(|script| script.to_string()).collect()
 }
 
 fn stem(script: &str) -> &str {
@@ -212,11 +279,17 @@ fn stem(script: &str) -> &str {
     name.rsplit_once('.').map_or(name, |(stem, _)| stem)
 }
 
-fn unknown_program(skill: &str, program: &str, candidates: Vec<String>) -> RuntimeError {
+fn unknown_program(
+    skill: &str,
+    files: &SkillFiles,
+    program: &str,
+    candidates: Vec<String>,
+) -> RuntimeError {
     Repr::UnknownProgram {
         skill: skill.to_owned(),
         program: program.to_owned(),
         candidates,
+        unusable: unusable_lines(files, program),
     }
     .into()
 }

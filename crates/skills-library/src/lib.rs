@@ -29,6 +29,7 @@ mod cache_file;
 mod catalog_cache;
 mod content_digests;
 mod error;
+mod launcher;
 mod library;
 mod opened_skill;
 mod private_file;
@@ -37,15 +38,18 @@ mod prompt_renderer;
 #[cfg(feature = "search")]
 mod reference_search;
 mod requirements;
+mod script_language;
 mod scripts;
 mod secrets;
 mod skill;
 #[cfg(feature = "search")]
 mod skill_index;
+mod unusable_scripts;
 mod usage;
 
 pub use content_digests::ContentDigests;
 pub use error::{LibraryError, LibraryErrorKind};
+pub use launcher::without_launcher;
 pub use library::{Library, LibraryConfig, OnNewCatalog};
 pub use opened_skill::{OpenedSkill, find_entry};
 pub use private_file::PrivateFile;
@@ -62,9 +66,11 @@ pub use prompt_renderer::{ListPaths, ListRequest};
 #[cfg(feature = "search")]
 pub use reference_search::ReferenceSearch;
 pub use requirements::{OnMissing, RunHost, read_requirements};
-pub use scripts::{SkillPrograms, modules, nested_scripts, scripts};
+pub use script_language::ScriptLanguage;
+pub use scripts::{SkillPrograms, modules, nested_scripts, root_scripts, scripts};
 pub use secrets::{EnvFileWarning, Secrets};
 pub use skill::{LoadedSkill, SkillDescriptor};
 #[cfg(feature = "search")]
 pub use skill_index::{SkillIndex, SkillSearch};
+pub use unusable_scripts::{UnusableReason, UnusableScript, unusable_scripts};
 pub use usage::{UsageRecorder, ledger_scope};

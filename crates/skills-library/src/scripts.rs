@@ -1,21 +1,33 @@
 //! Lists the programs of a skill.
 
+use std::path::Path;
+
 use skills_discovery::SkillFiles;
 use skills_sandbox::ScriptType;
+
+use crate::script_language::ScriptLanguage;
 
 /// Directories with WebAssembly modules.
 const WASM_DIRECTORIES: [&str; 2] = ["", "wasm"];
 /// Directories of installed packages, whose files are not scripts of the skill.
 const PACKAGE_DIRECTORIES: [&str; 3] = ["node_modules", "site-packages", "vendor"];
+/// Files in the directory of a skill that tools of its author run.
+const AUTHOR_FILES: [&str; 4] = ["setup.py", "conftest.py", "noxfile.py", "tasks.py"];
+/// What the names of configuration files of tools contain.
+const CONFIG_INFIX: &str = ".config.";
 
 /// The programs in the directory of a skill, where a run looks for them.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct SkillPrograms {
-    /// Paths of the scripts in `scripts/`, sorted.
+    /// Paths of the scripts in `scripts/`, sorted: files with the extension of a language, and other
+    /// files whose first line names a program.
     pub scripts: Vec<String>,
     /// Paths of the scripts in the directories below `scripts/`, sorted. They run by their path only.
     pub nested_scripts: Vec<String>,
+    /// Paths of the scripts in the skill directory, sorted; without files for tools of its author,
+    /// such as `setup.py`.
+    pub root_scripts: Vec<String>,
     /// Paths of the WebAssembly modules in the skill directory and in `wasm/`.
     pub modules: Vec<String>,
 }
@@ -27,6 +39,7 @@ impl SkillPrograms {
         Self {
             scripts: scripts(files),
             nested_scripts: nested_scripts(files),
+            root_scripts: root_scripts(files),
             modules: modules(files),
         }
     }
@@ -42,7 +55,16 @@ impl SkillPrograms {
 #[must_use]
 pub fn scripts(files: &SkillFiles) -> Vec<String> {
     resource_paths(files, "scripts")
-        .filter(|path| is_script(path))
+        .filter(|path| is_script(files, path))
+        .collect()
+}
+
+/// Returns the paths of the scripts in the directory of a skill, sorted.
+#[must_use]
+pub fn root_scripts(files: &SkillFiles) -> Vec<String> {
+    resource_paths(files, "")
+        .filter(|path| !AUTHOR_FILES.contains(&path.as_str()) && !path.contains(CONFIG_INFIX))
+        .filter(|path| is_named_script(files, path))
         .collect()
 }
 
@@ -58,19 +80,28 @@ pub fn nested_scripts(files: &SkillFiles) -> Vec<String> {
             let directories = SkillPrograms::short_name(path).rsplit_once('/');
             directories.is_some_and(|(directories, _)| !is_of_packages(directories))
         })
-        .filter(|path| is_script(path))
+        .filter(|path| is_named_script(files, path))
         .collect()
 }
 
-fn is_of_packages(directories: &str) -> bool {
+pub(crate) fn is_of_packages(directories: &str) -> bool {
     let mut names = directories.split('/');
     names.any(|name| PACKAGE_DIRECTORIES.contains(&name))
 }
 
-fn is_script(path: &str) -> bool {
+/// Returns true for a file that can be a script by its name alone, or has no extension and a first
+/// line that names a program. Other files, such as data, are not read.
+fn is_named_script(files: &SkillFiles, path: &str) -> bool {
+    (ScriptType::from_path(path.as_ref()).is_some() || Path::new(path).extension().is_none())
+        && is_script(files, path)
+}
+
+fn is_script(files: &SkillFiles, path: &str) -> bool {
     // It makes its directory a Python package, and does nothing as a program.
     let is_package_marker = path.rsplit('/').next() == Some("__init__.py");
-    !is_package_marker && ScriptType::from_path(path.as_ref()).is_some()
+    !is_package_marker
+        && (ScriptType::from_path(path.as_ref()).is_some()
+            || ScriptLanguage::of_file(files, path).is_some())
 }
 
 /// Returns the paths of a skill's WebAssembly modules.

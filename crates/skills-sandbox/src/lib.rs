@@ -48,6 +48,7 @@ mod report;
 mod run_events;
 mod run_output;
 mod sandbox;
+mod shebang;
 
 pub use cancellation::{CancellationToken, StopSignal, wait_cancelled};
 pub use capture::CapturedOutput;
@@ -70,3 +71,4 @@ pub use run_output::{
     Termination,
 };
 pub use sandbox::{Preparation, PrepareFuture, RunFuture, Sandbox};
+pub use shebang::Shebang;

@@ -10,7 +10,8 @@ use std::sync::Arc;
 pub enum Program {
     /// A WebAssembly component or module, as bytes.
     Wasm(Arc<[u8]>),
-    /// A script for an interpreter that the backend selects by `kind`, never by the shebang.
+    /// A script for an interpreter that the backend selects by `kind`, never by the path in the
+    /// first line of the script.
     Script {
         /// The language.
         kind: ScriptType,
@@ -24,8 +25,9 @@ pub enum Program {
     },
 }
 
-/// The language of a script, which decides the interpreter. It comes from the file extension
-/// ([`from_path`](Self::from_path)), not from the shebang.
+/// The language of a script, which decides the interpreter. The caller takes it from the program that
+/// the first line names ([`from_interpreter`](Self::from_interpreter)), else from the file extension
+/// ([`from_path`](Self::from_path)).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize)]
 #[serde(rename_all = "lowercase")]
 #[non_exhaustive]
@@ -88,6 +90,24 @@ impl ScriptType {
         Self::ALL
             .into_iter()
             .find(|kind| kind.program_names().contains(&name))
+    }
+
+    /// Returns the language for the name of an interpreter as first lines of scripts have it, also
+    /// with the number of a version: `python3.12`, `nodejs`, `dash`. Other versions of a language
+    /// (`python2`) are `None`, like all other programs.
+    #[must_use]
+    pub fn from_interpreter(name: &str) -> Option<Self> {
+        let plain = name.trim_end_matches(|one: char| one.is_ascii_digit() || one == '.');
+        match plain {
+            "python" if name == plain || name[plain.len()..].starts_with('3') => Some(Self::Python),
+            "ruby" => Some(Self::Ruby),
+            "perl" if !name[plain.len()..].starts_with('6') => Some(Self::Perl),
+            _ => match name {
+                "dash" | "ash" => Some(Self::Shell),
+                "nodejs" => Some(Self::Node),
+                _ => Self::from_program(name),
+            },
+        }
     }
 
     /// Returns the language for the extension of a file name; `None` if it is unknown.

@@ -23,7 +23,8 @@ const CRATES: &[(&str, usize, &[&str])] = &[
         "skills-discovery",
         // The paths of files of a skill, which were in `skills-install`; skills of sources that are
         // not directories, and failures of these sources. Skills that are trusted by their content.
-        11_510,
+        // Starts of files.
+        11_760,
         &[
             "skills-clients",
             "skills-manifest",
@@ -81,7 +82,8 @@ const CRATES: &[(&str, usize, &[&str])] = &[
     ("skills-policy", 9_300, &["skills-clients"]),
     // Events of runs, the grace of a cancellation and of a deadline, the language and time zone of
     // the user. Input that further attempts read again. Backends that confine commands.
-    ("skills-sandbox", 3_630, &["skills-policy"]),
+    // The first lines of scripts, which were in `skills-process`.
+    ("skills-sandbox", 3_790, &["skills-policy"]),
     (
         "skills-sandbox-conformance",
         2_700,
@@ -164,9 +166,10 @@ const CRATES: &[(&str, usize, &[&str])] = &[
         ],
     ),
     (
-        // Reading a skill of a source before it is planned.
+        // Reading a skill of a source before it is planned. What runs a script, and why a file is not
+        // one.
         "skills-library",
-        3_630,
+        4_000,
         &[
             "skills-discovery",
             "skills-ledger",
@@ -187,7 +190,8 @@ const CRATES: &[(&str, usize, &[&str])] = &[
         "skills-executor",
         // Further attempts: what one was refused, and what it has done. Which output is only shown.
         // Commands that are confined, and so need no question. Lines of a program that show progress.
-        13_320,
+        // Scripts that a program of the host runs.
+        13_570,
         &[
             "skills-audit",
             "skills-deps",

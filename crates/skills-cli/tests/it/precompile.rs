@@ -153,7 +153,7 @@ fn source_that_was_not_built_is_reported() {
         let done = skills(&[&["run", "one", "--root", &root], more].concat());
         assert_eq!(done.code, code, "{more:?}");
         assert_snapshot!(done.stderr.replace(skill.to_str().unwrap(), "SKILL"), @"
-        error: cannot run skill `one`: no `.wasm` in its directory or `wasm/`, and no script in `scripts/`
+        error: cannot run skill `one`: no `.wasm` in its directory or `wasm/`, and no script in its directory or `scripts/`
         help: build its source in `guest` with `skills build SKILL`
         ");
         let json = skills(&[&["run", "one", "--json", "--root", &root], more].concat()).json();

@@ -8,6 +8,8 @@ use std::fs;
 use std::io::{self, Read};
 use std::path::Path;
 
+use skills_sandbox::Shebang;
+
 use crate::regular_file::{self, Symlink};
 
 /// Why a candidate is not used.
@@ -42,6 +44,12 @@ pub(super) fn is_script(path: &Path) -> bool {
     let mut start = [0; 2];
     let file = regular_file::open(path, Symlink::Follow);
     file.is_ok_and(|mut file| file.read_exact(&mut start).is_ok()) && start == *b"#!"
+}
+
+/// Reads the first line of a file; `None` if it is not a script.
+pub(super) fn read_shebang(path: &Path) -> Option<Shebang> {
+    let start = regular_file::read_start(path, Symlink::Follow, Shebang::MAX_BYTES).ok()?;
+    Shebang::parse(&start)
 }
 
 /// Returns the names in a directory, sorted; empty if it cannot be listed.

@@ -2,14 +2,13 @@
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
-use super::bounded_read::is_script;
+use super::bounded_read::{is_script, read_shebang};
 use super::prefix::{is_system, remove_nested};
 use super::resolve::resolve;
 use super::resolved_program::ResolvedProgram;
 use super::runtimes;
-use super::shebang::Shebang;
 use super::venv;
 use skills_policy::SpawnGrant;
 use skills_sandbox::{Job, Program, SandboxError, ScriptType};
@@ -205,15 +204,15 @@ impl ProgramFinder {
     /// Adds the programs with which the kernel starts a command that is a script: those of its first
     /// line, such as `env` and `node`, if they are programs of the system.
     fn add_script_interpreter(&self, program: &mut ResolvedProgram) {
-        let Some(shebang) = Shebang::read(&program.executable) else {
+        let Some(shebang) = read_shebang(&program.executable) else {
             return;
         };
-        let interpreter = Some(&shebang.path).filter(|path| is_system(path));
-        let by_name = shebang.searched_name.as_deref();
+        let interpreter = Some(shebang.path()).filter(|path| is_system(path));
+        let by_name = shebang.searched_name();
         let searched = by_name
             .into_iter()
             .flat_map(|name| candidate_paths(&self.search_path, name));
-        let found = interpreter.cloned().into_iter().chain(searched);
+        let found = interpreter.map(Path::to_owned).into_iter().chain(searched);
         for found in found.filter_map(|path| resolve(&path)?.ok()) {
             program.executable_paths.extend(found.executable_paths);
         }

@@ -110,6 +110,46 @@ async fn an_approval_is_valid_for_exactly_one_content() {
     assert!(approvals.all().unwrap().is_empty());
 }
 
+/// The program of a first line is asked for, and an approval of it is for the content of the script.
+#[tokio::test]
+async fn the_program_of_a_first_line_is_asked_for() {
+    let fixture = Fixture::new();
+    fixture
+        .skill("stats", "")
+        .file("stats/scripts/fit.R", "#!/usr/bin/env -S cat -n\n1\n");
+    let run = async |host: Option<Arc<Host>>| {
+        let approvals = FileApprovalStore::new(fixture.path("state/approvals.json"));
+        let builder = fixture.recording().approval_store(Arc::new(approvals));
+        let builder = host.into_iter().fold(builder, |builder, host| {
+            builder.approver(host as Arc<dyn Approver>)
+        });
+        let options = ExecutionOptions {
+            args: vec!["x y".to_owned()],
+            ..ExecutionOptions::default()
+        };
+        builder
+            .build()
+            .execute_skill("stats", options)
+            .await
+            .unwrap()
+    };
+    assert_snapshot!(denied(&run(None).await), @"permission denied: spawn `cat` (requested by the caller): no rule allows it and no approver is available");
+    assert!(fixture.sandbox.jobs().is_empty());
+    let host = Arc::new(Host::default());
+    assert!(run(Some(host.clone())).await.exit_status.is_success());
+    let command = host.0.lock().unwrap()[0].command.clone();
+    let script = fixture.path("stats/scripts/fit.R").display().to_string();
+    assert_eq!(command, ["cat", "-n", script.as_str(), "x y"]);
+    assert!(run(Some(host.clone())).await.exit_status.is_success());
+    assert_eq!(host.asked(), 1);
+    fixture.file("stats/scripts/fit.R", "#!/usr/bin/env -S cat -n\n2\n");
+    let _ = run(Some(host.clone())).await;
+    assert_eq!(host.asked(), 2);
+    fixture.file("stats/scripts/fit.R", "#!/usr/bin/env -S git x\n1\n");
+    let _ = run(Some(host.clone())).await;
+    assert_eq!(host.asked(), 3);
+}
+
 #[tokio::test]
 async fn an_unreadable_store_approves_nothing_and_is_not_overwritten() {
     let fixture = Fixture::new();

@@ -197,7 +197,7 @@ async fn a_skill_with_only_references_has_nothing_to_run() {
         .execute_skill("incident-handbook", ExecutionOptions::default())
         .await
         .unwrap_err();
-    assert_snapshot!(error, @r#"cannot run skill `incident-handbook`: no `.wasm` in its directory or `wasm/`, and no script in `scripts/`"#);
+    assert_snapshot!(error, @r#"cannot run skill `incident-handbook`: no `.wasm` in its directory or `wasm/`, and no script in its directory or `scripts/`"#);
     let skill = runtime.get_skill("incident-handbook").unwrap();
     let links: Vec<&str> = skill
         .outline

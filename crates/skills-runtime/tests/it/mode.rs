@@ -11,17 +11,32 @@ fn mode(files: &[&str], options: &ExecutionOptions) -> String {
 }
 
 fn mode_of(frontmatter: &str, files: &[&str], options: &ExecutionOptions) -> String {
+    let files: Vec<(&str, &str)> = files.iter().map(|file| (*file, "")).collect();
+    mode_with(frontmatter, &files, options)
+}
+
+/// Creates a skill with these files and their content, and returns the detected mode.
+fn mode_with(frontmatter: &str, files: &[(&str, &str)], options: &ExecutionOptions) -> String {
     let fixture = Fixture::new();
     fixture.skill("s", frontmatter);
-    for file in files {
-        fixture.file(&format!("s/{file}"), "");
+    for (file, text) in files {
+        fixture.file(&format!("s/{file}"), text);
     }
+    mode_in(&fixture, options)
+}
+
+/// Returns the detected mode of the only skill of a fixture.
+fn mode_in(fixture: &Fixture, options: &ExecutionOptions) -> String {
     let runtime = fixture.builder().build();
     let catalog = runtime.library().catalog();
     let opened = catalog.entries()[0].open().unwrap();
     match detect_execution_mode("s", &opened, opened.document().unwrap().manifest(), options) {
         Ok(mode) => serde_json::to_string(&mode).unwrap(),
-        Err(error) => format!("{error}; {:?}", error.suggestions()),
+        Err(error) => {
+            let mut lines = vec![format!("{error}; {:?}", error.suggestions())];
+            lines.extend(error.unusable_scripts().iter().cloned());
+            lines.join("\n")
+        }
     }
 }
 
@@ -48,8 +63,96 @@ fn modules_take_precedence_over_scripts() {
     {"kind":"wasm","wasm_module":"b.wasm"}
     {"kind":"native","script_path":"scripts/run.py","script_type":"python"}
     "#);
-    assert_snapshot!(mode(&["README.md", "guest/target/x.wasm", "scripts/lib.jsx", "scripts/types.d.ts"], &any), @r#"cannot run skill `s`: no `.wasm` in its directory or `wasm/`, and no script in `scripts/`; []"#);
-    assert_snapshot!(mode(&["scripts/sub/a.py"], &any), @r#"cannot run skill `s`: no `.wasm` in its directory or `wasm/`, and no script in `scripts/`; ["sub/a.py"]"#);
+    assert_snapshot!(mode(&["README.md", "guest/target/x.wasm", "scripts/lib.jsx", "scripts/types.d.ts"], &any), @r#"
+    cannot run skill `s`: no `.wasm` in its directory or `wasm/`, and no script in its directory or `scripts/`; []
+    `scripts/lib.jsx` has neither a known extension nor a first line that names a program
+    `scripts/types.d.ts` has neither a known extension nor a first line that names a program
+    "#);
+    assert_snapshot!(mode(&["scripts/sub/a.py"], &any), @r#"cannot run skill `s`: no `.wasm` in its directory or `wasm/`, and no script in its directory or `scripts/`; ["sub/a.py"]"#);
+}
+
+/// Returns the modes of a script with each of these names and first lines.
+fn modes_of_scripts(scripts: &[(&str, &str)]) -> String {
+    let any = ExecutionOptions::default();
+    let modes = scripts
+        .iter()
+        .map(|(name, text)| mode_with("", &[(name, text)], &any));
+    modes.collect::<Vec<_>>().join("\n")
+}
+
+#[test]
+fn the_first_line_of_a_script_decides_before_its_extension() {
+    assert_snapshot!(modes_of_scripts(&[
+        ("scripts/query", "#!/usr/bin/env bash\n"),
+        ("scripts/query", "#!/usr/bin/env -S LC_ALL=C 'X=a b' python3 -u\n"),
+        ("scripts/query.py", "#!/usr/bin/env -S uv run --script\n"),
+        ("scripts/query.py", "#!/bin/sh\n"),
+        ("scripts/query.R", "#!/usr/bin/env Rscript\n"),
+        ("query", "\u{feff}#!/bin/sh\r\n"),
+        ("query.rb", ""),
+    ]), @r#"
+    {"kind":"native","script_path":"scripts/query","script_type":"shell"}
+    {"kind":"native","script_path":"scripts/query","script_type":"python"}
+    {"kind":"native","script_path":"scripts/query.py","script_type":"python"}
+    {"kind":"native","script_path":"scripts/query.py","script_type":"shell"}
+    {"kind":"command","program":"Rscript"}
+    {"kind":"native","script_path":"query","script_type":"shell"}
+    {"kind":"native","script_path":"query.rb","script_type":"ruby"}
+    "#);
+}
+
+#[test]
+fn files_for_tools_of_the_author_are_not_selected() {
+    let none = mode(
+        &["setup.py", "conftest.py", "vite.config.js", "x.py/a", "lib"],
+        &ExecutionOptions::default(),
+    );
+    assert!(none.contains("cannot run skill"), "{none}");
+    let named = ExecutionOptions::default().script("setup.py");
+    assert_snapshot!(mode(&["setup.py"], &named), @r#"{"kind":"native","script_path":"setup.py","script_type":"python"}"#);
+    let both = ["scripts/a.py", "b.py"];
+    assert_snapshot!(mode(&both, &ExecutionOptions::default()), @r#"{"kind":"native","script_path":"scripts/a.py","script_type":"python"}"#);
+}
+
+#[cfg(unix)]
+#[test]
+fn files_that_cannot_run_are_named_with_the_reason() {
+    use std::os::unix::fs::symlink;
+    let fixture = Fixture::new();
+    fixture
+        .skill("s", "")
+        .file("lib/go.py", "print(1)")
+        .file("s/tools/in.py", "print(1)")
+        .file("s/scripts/query", "echo")
+        .file("s/scripts/empty", "")
+        .file("s/scripts/b/data.xml", "<x/>");
+    for (target, link) in [
+        ("../../lib/go.py", "go.py"),
+        ("../tools/in.py", "in.py"),
+        ("../tools/none.py", "broken.py"),
+        ("/etc/\u{202e}`\u{1b}[2K", "forged.py"),
+    ] {
+        symlink(target, fixture.path(&format!("s/scripts/{link}"))).unwrap();
+    }
+    let named = |name: &str| mode_in(&fixture, &ExecutionOptions::default().script(name));
+    assert_snapshot!(mode_in(&fixture, &ExecutionOptions::default()), @r"
+    cannot run skill `s`: no `.wasm` in its directory or `wasm/`, and no script in its directory or `scripts/`; []
+    `scripts/broken.py` is a symlink to `../tools/none.py`, which is not a file of the skill
+    `scripts/forged.py` is a symlink that leads out of the skill, to `/etc/\u{202e}\u{60}\u{1b}[2K`
+    `scripts/go.py` is a symlink that leads out of the skill, to `../../lib/go.py`
+    `scripts/in.py` is a symlink to `../tools/in.py`; name that file
+    `scripts/empty` has neither a known extension nor a first line that names a program
+    `scripts/query` has neither a known extension nor a first line that names a program
+    ");
+    assert_snapshot!(named("go"), @r"
+    skill `s` has no script `go`; []
+    `scripts/go.py` is a symlink that leads out of the skill, to `../../lib/go.py`
+    ");
+    assert_snapshot!(named("scripts/query"), @r"
+    skill `s` has no script `scripts/query`; []
+    `scripts/query` has neither a known extension nor a first line that names a program
+    ");
+    assert!(!named("absent").contains("`scripts/query`"));
 }
 
 #[test]

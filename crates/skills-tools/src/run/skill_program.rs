@@ -1,40 +1,9 @@
 //! The scripts and modules of a skill that a command line starts.
 
 use skills_runtime::discovery::SkillFiles;
-use skills_runtime::{RunTarget, ScriptType};
+use skills_runtime::{RunTarget, ScriptLanguage, ScriptType, without_launcher};
 
 use super::runnable_skill::RunnableSkill;
-
-/// Commands that run the rest of a command line in the Python environment of a project. The script of
-/// a skill runs in the environment that the runtime has for it.
-const LAUNCHERS: [[&str; 2]; 4] = [
-    ["uv", "run"],
-    ["poetry", "run"],
-    ["pipenv", "run"],
-    ["pdm", "run"],
-];
-/// Options of launchers that select the environment only.
-const LAUNCHER_SWITCHES: [&str; 17] = [
-    "--active",
-    "--exact",
-    "--frozen",
-    "--isolated",
-    "--locked",
-    "--managed-python",
-    "--no-cache",
-    "--no-config",
-    "--no-dev",
-    "--no-project",
-    "--no-progress",
-    "--no-sync",
-    "--offline",
-    "--quiet",
-    "-q",
-    "--script",
-    "-s",
-];
-/// Options of launchers that select the environment, with a value.
-const LAUNCHER_VALUES: [&str; 5] = ["--extra", "--group", "--python", "-p", "--with"];
 
 /// Finds the script or module of the skill that a command line starts, if there is one, and returns
 /// it with its arguments.
@@ -53,12 +22,12 @@ pub(crate) fn find_skill_program<'a>(
         && let Some(path) = find_in_skill(&skill.files, name, script)
             // `python x.sh` does not run a script of the skill as its type demands, so the
             // interpreter counts as a program of the host.
-            .filter(|path| ScriptType::from_path(path.as_ref()) == Some(script_type))
+            .filter(|path| known_type(&skill.files, path) == Some(script_type))
     {
         return Some((RunTarget::Script(path), arguments));
     }
     let path = find_in_skill(&skill.files, name, first)?;
-    if ScriptType::from_path(path.as_ref()).is_some() {
+    if ScriptLanguage::of_file(&skill.files, &path).is_some() {
         return Some((RunTarget::Script(path), &command[1..]));
     }
     // A module runs in the WebAssembly sandbox and needs no interpreter.
@@ -66,32 +35,9 @@ pub(crate) fn find_skill_program<'a>(
         .then_some((RunTarget::Module(path), &command[1..]))
 }
 
-/// Returns the command that a launcher runs, or the whole command line without one, or with an option
-/// that does more than select an environment.
-pub(crate) fn without_launcher(words: &[String]) -> &[String] {
-    let [program, verb, rest @ ..] = words else {
-        return words;
-    };
-    let mut rest = rest;
-    if !LAUNCHERS.contains(&[program.as_str(), verb.as_str()]) {
-        return words;
-    }
-    while let Some((option, more)) = rest.split_first() {
-        let name = option
-            .split_once('=')
-            .map_or(option.as_str(), |(name, _)| name);
-        let has_value = name != option;
-        let taken = match option.as_str() {
-            "--" => return more,
-            "-m" | "--module" => return rest,
-            _ if LAUNCHER_SWITCHES.contains(&option.as_str()) => 1,
-            _ if LAUNCHER_VALUES.contains(&name) => 2 - usize::from(has_value),
-            option if option.starts_with('-') => return words,
-            _ => return rest,
-        };
-        rest = rest.get(taken..).unwrap_or_default();
-    }
-    words
+/// Returns the language of a script of the skill whose interpreter the sandbox selects.
+pub(crate) fn known_type(files: &SkillFiles, path: &str) -> Option<ScriptType> {
+    ScriptLanguage::of_file(files, path)?.known()
 }
 
 /// Returns which word of a command is the program that it starts: the first, or the one after a

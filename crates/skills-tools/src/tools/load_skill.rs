@@ -220,8 +220,12 @@ fn excess(loaded: &SkillText, notes: &str, max_text_bytes: Option<usize>) -> Opt
 /// or if no tool runs it.
 fn usage(entry: &Entry, groups: &[ToolGroup]) -> Option<String> {
     let SkillPrograms {
-        scripts, modules, ..
+        mut scripts,
+        root_scripts,
+        modules,
+        ..
     } = runnable_programs(entry);
+    scripts.extend(root_scripts);
     let shown = shown_paths(scripts.iter().chain(&modules))?;
     let name = entry.name();
     let has = |group| groups.contains(&group);

@@ -3,7 +3,8 @@
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 use skills_runtime::{
-    ExecutionOptions, InputProtocol, RunTarget, ScriptType, SkillPrograms, Workspace,
+    ExecutionOptions, InputProtocol, RunTarget, ScriptLanguage, SkillPrograms, Workspace,
+    unusable_scripts,
 };
 use skills_script::file_stem;
 
@@ -219,7 +220,9 @@ fn find_program(skill: &RunnableSkill, name: &str) -> Result<RunTarget, ToolErro
     }
     check_file_name(name)?;
     let programs = SkillPrograms::list(&skill.files);
-    let script = find_script(&programs.scripts, name).cloned();
+    let script = find_script(&programs.scripts, name)
+        .or_else(|| find_script(&programs.root_scripts, name))
+        .cloned();
     script
         .map(RunTarget::Script)
         .or_else(|| find_module(&programs.modules, name).map(RunTarget::Module))
@@ -232,7 +235,7 @@ fn find_program_by_path(skill: &RunnableSkill, name: &str) -> Option<RunTarget> 
     if !name.contains('/') {
         return None;
     }
-    let is_script = ScriptType::from_path(path.as_ref()).is_some();
+    let is_script = ScriptLanguage::of_file(&skill.files, &path).is_some();
     match path.ends_with(".wasm") {
         _ if is_script => Some(RunTarget::Script(path)),
         true => Some(RunTarget::Module(path)),
@@ -241,7 +244,7 @@ fn find_program_by_path(skill: &RunnableSkill, name: &str) -> Option<RunTarget> 
 }
 
 fn script_not_found(skill: &RunnableSkill, name: &str, programs: &SkillPrograms) -> ToolError {
-    let skill = skill.entry.name();
+    let (skill, files) = (skill.entry.name(), &skill.files);
     let error =
         ToolErrorCode::ScriptNotFound.error(format!("skill `{skill}` has no script `{name}`"));
     let scripts = programs
@@ -251,11 +254,15 @@ fn script_not_found(skill: &RunnableSkill, name: &str, programs: &SkillPrograms)
     let modules = programs.modules.iter().map(|path| file_name(path));
     // Found by their path in the skill only.
     let nested = programs.nested_scripts.iter().map(String::as_str);
-    let names: Vec<&str> = scripts.chain(nested).chain(modules).collect();
-    if names.is_empty() {
-        return error.with_hint("the skill has no scripts; read its SKILL.md");
-    }
-    error.with_hint(format!("available: {}", names.join(", ")))
+    let root = programs.root_scripts.iter().map(String::as_str);
+    let names: Vec<&str> = scripts.chain(root).chain(nested).chain(modules).collect();
+    let available = match names.is_empty() {
+        true => "the skill has no scripts; read its SKILL.md".to_owned(),
+        false => format!("available: {}", names.join(", ")),
+    };
+    let unusable = unusable_scripts(files, name).into_iter();
+    let lines = std::iter::once(available).chain(unusable.map(|script| script.model_text()));
+    error.with_hint(lines.collect::<Vec<_>>().join("; "))
 }
 
 /// Rejects a name that is not that of a visible file.
@@ -280,7 +287,7 @@ fn invalid_name(reason: &str) -> ToolError {
 fn find_script<'a>(scripts: &'a [String], name: &str) -> Option<&'a String> {
     let exact = scripts
         .iter()
-        .find(|path| path.strip_prefix("scripts/") == Some(name));
+        .find(|path| SkillPrograms::short_name(path) == name);
     let named = scripts.iter().filter(|path| file_stem(path) == name);
     exact.or_else(|| match named.collect::<Vec<_>>().as_slice() {
         [only] => Some(*only),

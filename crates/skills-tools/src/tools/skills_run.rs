@@ -8,6 +8,7 @@ use serde_json::{Value, json};
 use skills_runtime::discovery::SkillFiles;
 use skills_runtime::{
     ExecutionOptions, HostCommand, RunTarget, ScriptType, Secret, SkillPrograms, Workspace,
+    unusable_scripts, without_launcher,
 };
 
 use crate::mount::{Access, OpenMount};
@@ -16,7 +17,7 @@ use crate::run::command_line::CommandLine;
 use crate::run::implicit_uses::ImplicitUses;
 use crate::run::line::{EndedPart, Part, PartFuture, PartRunner, find_line, run_line};
 use crate::run::named_skills::NamedSkills;
-use crate::run::skill_program::{find_in_skill, find_skill_program, without_launcher};
+use crate::run::skill_program::{find_in_skill, find_skill_program};
 use crate::run::visible_dirs::VisibleDirs;
 use crate::run::{
     Deadline, ProgramRunner, RunnableSkill, WorkingDirectory, command_properties, result_schema,
@@ -284,6 +285,9 @@ fn parse_run_command(
             .error(format!("skill `{name}` has no script `{missing}`"));
         return Err(error.with_hint(match nearest_program(&skill.files, missing) {
             Some(nearest) => format!("did you mean `{nearest}`?"),
+            None if let [script, ..] = unusable_scripts(&skill.files, missing).as_slice() => {
+                script.model_text()
+            }
             None => format!(
                 "list the files with skills_ls of `/skills/{name}`, or pass a program name without a path"
             ),
@@ -310,9 +314,13 @@ fn with_scripts_directory(words: &[String]) -> Option<Vec<String>> {
 /// Returns the script or module of a skill that was probably meant by a word.
 fn nearest_program(files: &SkillFiles, word: &str) -> Option<String> {
     let SkillPrograms {
-        scripts, modules, ..
+        scripts,
+        root_scripts,
+        modules,
+        ..
     } = SkillPrograms::list(files);
-    let programs: Vec<String> = scripts.into_iter().chain(modules).collect();
+    let programs = scripts.into_iter().chain(root_scripts).chain(modules);
+    let programs: Vec<String> = programs.collect();
     let names: Vec<&str> = programs.iter().map(|path| file_name(path)).collect();
     let nearest = nearest_file_name(file_name(word), &names)?;
     let found = programs.iter().find(|path| file_name(path) == nearest);

@@ -137,6 +137,49 @@ async fn unknown_names_get_suggestions() {
     ");
 }
 
+/// A command names a script without an extension by its path, with and without an interpreter.
+#[tokio::test]
+async fn a_script_is_known_by_its_first_line() {
+    if skip_without_sandbox() {
+        return;
+    }
+    let host = kit(&[
+        ("query", "#!/usr/bin/env bash\necho \"ran $*\"\n"),
+        ("data", "no program\n"),
+        ("count", "#!/usr/bin/env -S wc -c\n"),
+    ]);
+    let tools = host.tools();
+    for command in [
+        "scripts/query x",
+        "bash scripts/query x",
+        "./scripts/query x",
+    ] {
+        assert_eq!(run(&tools, command).await.answer(), "ran x", "{command}");
+    }
+    let arguments = json!({"skill_name": "kit", "script_name": "query"});
+    let answer = tools.text("run_skill_script", arguments).await;
+    assert!(answer.ends_with("ran {}"), "{answer}");
+    assert_snapshot!(run(&tools, "scripts/data").await.text(), @"
+    Error: skill `kit` has no script `scripts/data`
+    Hint: `scripts/data` has neither a known extension nor a first line that names a program
+    ");
+    // The program that a first line names is one of the host.
+    let refused = run(&tools, "scripts/count").await;
+    assert_eq!(
+        refused.code(),
+        Some("approval_required"),
+        "{}",
+        refused.text()
+    );
+    let allowing = host.allowing(&["spawn:wc"]);
+    let counted = run(&allowing, "scripts/count").await;
+    assert!(
+        counted.text().contains("24 /skills/kit/scripts/count"),
+        "{}",
+        counted.text()
+    );
+}
+
 #[tokio::test]
 async fn a_denial_reports_whether_an_approval_could_allow_the_run() {
     let host = kit(&[("show.py", SHOW)]);
