@@ -351,7 +351,7 @@ async fn decide(
 
 /// Returns the decision by rules alone on an unprivileged request, which spares the copy. `None`
 /// if the digest can matter: an audit log records it, a lock file requires it, an approval is stored, or
-/// an approver is asked after a refusal.
+/// an approver is asked after a refusal. Also `None` for a script that needs a repair.
 fn decide_without_content(checked: &Checked, request: &Request) -> Option<Authorization> {
     let planned = checked.planned();
     let services = planned.services();
@@ -360,6 +360,10 @@ fn decide_without_content(checked: &Checked, request: &Request) -> Option<Author
     let has_approval = || permissions.has_stored_approval(request);
     let is_further = request.earlier_attempt().is_some();
     if services.config().recorder.is_enabled() || is_locked || is_further || has_approval() {
+        return None;
+    }
+    // Only a copy is repaired.
+    if checked.runs_repaired_script() {
         return None;
     }
     match permissions.evaluate(request) {

@@ -18,6 +18,7 @@ use crate::packages::RunPackages;
 use crate::plan::Planned;
 use crate::python_path;
 use crate::readable_skills::{ReadableSkills, check_readable_skills};
+use crate::script_repair::needs_repair;
 use crate::services::Services;
 use crate::skill_copies::SkillCopy;
 
@@ -107,6 +108,14 @@ impl Checked {
     /// Returns true if a Python script imports modules at the top of its skill.
     pub(crate) fn imports_from_top(&self) -> bool {
         self.imports_from_top
+    }
+
+    /// Returns true if the script has line ends that are repaired in a copy.
+    pub(crate) fn runs_repaired_script(&self) -> bool {
+        let planned = &self.planned;
+        let path = planned.script_path();
+        let skill = planned.skill().zip(path);
+        skill.is_some_and(|(skill, path)| needs_repair(&skill.files, path))
     }
 
     pub(crate) fn programs(&self) -> &[String] {

@@ -63,6 +63,7 @@ mod run_record;
 mod run_streams;
 mod run_subject;
 mod run_use;
+mod script_repair;
 mod services;
 mod session_directory;
 mod skill_copies;

@@ -35,6 +35,8 @@ pub(crate) struct Planned {
     services: Services,
     subject: RunSubject,
     mode: ExecutionMode,
+    /// The path of a script that a program of the host runs.
+    interpreted: Option<String>,
     options: ExecutionOptions,
     /// The digest of the image with the programs that run; `None` for those of this host.
     image: Option<String>,
@@ -72,7 +74,7 @@ impl Planned {
         let variables = variables_of(services, &declared, &options);
         let command = options.target.command();
         let command_digest = command.map(|command| command_digest(directory, command, &options));
-        let is_interpreted = interpreted.is_some();
+        let script_path = interpreted.as_ref().map(|script| script.path.clone());
         if let Some(script) = interpreted {
             // After the digest: the command is not that of the caller, so that approvals are for the
             // content of the skill.
@@ -92,7 +94,7 @@ impl Planned {
         let request = with_variables(request, &variables);
         let request = hook.into_iter().fold(request, Request::hook);
         // The skill chose its interpreter, which is asked for like other programs.
-        let request = if is_interpreted {
+        let request = if script_path.is_some() {
             request
         } else {
             confine(services, name, &mode, &options, request)
@@ -102,6 +104,7 @@ impl Planned {
             image: image_of_run(services, name, &mode, &options),
             subject: RunSubject::Skill(Box::new(skill)),
             mode,
+            interpreted: script_path,
             has_protocol_input: has_protocol_input(&options),
             stdin: take_stdin(&mut options),
             options,
@@ -143,6 +146,7 @@ impl Planned {
             }),
             image: image_of_run(services, HOST_COMMAND_NAME, &mode, &options),
             mode,
+            interpreted: None,
             has_protocol_input: has_protocol_input(&options),
             stdin: take_stdin(&mut options),
             options,
@@ -169,6 +173,14 @@ impl Planned {
     /// Returns the name of the skill, or that of all host commands.
     pub(crate) fn name(&self) -> &str {
         self.subject.name()
+    }
+
+    /// Returns the path of the script in the skill, also if a program of the host runs it.
+    pub(crate) fn script_path(&self) -> Option<&str> {
+        match &self.mode {
+            ExecutionMode::Native { script_path, .. } => Some(script_path),
+            _ => self.interpreted.as_deref(),
+        }
     }
 
     pub(crate) fn mode(&self) -> &ExecutionMode {

@@ -9,6 +9,7 @@ use crate::authorize::Authorized;
 use crate::explain::rule_obstacle;
 use crate::job::MAX_VARIABLE_INPUT_BYTES;
 use crate::redaction::Redactor;
+use crate::skill_copies::SkillCopy;
 
 /// Describes what the caller should know about a run that is about to start.
 pub(crate) fn notes_before_run(run: &Authorized, redactor: &Redactor) -> Vec<String> {
@@ -32,8 +33,25 @@ pub(crate) fn notes_before_run(run: &Authorized, redactor: &Redactor) -> Vec<Str
     let permissions = planned.services().permissions();
     let withheld = permissions.withheld_by_rules(run.request(), grants.decisions());
     notes.extend(note_on_withheld(planned.name(), &withheld));
+    notes.extend(run.content().and_then(note_on_repaired));
     notes.extend(run.packages().note().map(str::to_owned));
     notes
+}
+
+/// Says which scripts are repaired in the private copy, and so differ from the files of the skill.
+fn note_on_repaired(copy: &SkillCopy) -> Option<String> {
+    const MAX_SHOWN: usize = 3;
+    let repaired = copy.repaired();
+    let more = repaired.len().saturating_sub(MAX_SHOWN);
+    let shown = repaired.iter().take(MAX_SHOWN);
+    let mut shown: Vec<String> = shown.map(|path| format!("`{path}`")).collect();
+    shown.extend((more > 0).then(|| format!("{more} more")));
+    (!shown.is_empty()).then(|| {
+        format!(
+            "scripts with line ends or a byte order mark of Windows run from a repaired private copy: {}",
+            shown.join(", ")
+        )
+    })
 }
 
 /// Describes the `allow` rules of the invocation that allowed nothing, each with the reason, and those

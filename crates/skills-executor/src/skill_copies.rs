@@ -11,6 +11,8 @@ use skills_sandbox::SandboxError;
 use skills_store::PrivateDir;
 
 use crate::RuntimeError;
+#[cfg(unix)]
+use crate::script_repair::repair_scripts;
 
 /// Maximum number of cached copies. The least recently used copy is evicted first; a copy in use is
 /// removed when its run ends.
@@ -58,7 +60,8 @@ impl CopyDirectories {
     }
 }
 
-/// A snapshot of a skill: its content digest and, if supported, a copy of exactly the hashed bytes.
+/// A snapshot of a skill: its content digest and, if supported, a copy of exactly the hashed bytes, in
+/// which scripts with line ends of Windows are repaired.
 ///
 /// The copy is in a directory with mode 0700 and is removed when it is evicted and its last run
 /// ends. A program that runs from it is the one that was authorized, even if another process
@@ -68,6 +71,8 @@ pub(crate) struct SkillCopy {
     pub(crate) digest: String,
     directory: Option<(PathBuf, PrivateDir)>,
     is_in_memory: bool,
+    /// The paths of the scripts that are repaired.
+    repaired: Vec<String>,
     /// Size of the copy in bytes.
     bytes: u64,
     live_bytes: Arc<AtomicU64>,
@@ -86,6 +91,7 @@ impl SkillCopy {
             digest,
             directory: None,
             is_in_memory: false,
+            repaired: Vec::new(),
             bytes: 0,
             live_bytes: Arc::default(),
         })
@@ -94,6 +100,12 @@ impl SkillCopy {
     /// Opens the copy.
     pub(crate) fn files(&self) -> Option<Result<SkillFiles, DiscoveryError>> {
         self.path().map(SkillFiles::open_directory)
+    }
+
+    /// Returns the paths of the scripts that differ from the hashed ones by their line ends or their
+    /// byte order mark.
+    pub(crate) fn repaired(&self) -> &[String] {
+        &self.repaired
     }
 
     /// Returns the directory of the copy.
@@ -177,11 +189,14 @@ impl SkillCopyCache {
         let (digest, bytes) = files
             .copy_to(&path, max_bytes, &mut self.digests.lock())
             .map_err(std::io::Error::other)?;
+        // After the digest, which is that of the original bytes.
+        let repaired = repair_scripts(&path)?;
         self.live_bytes.fetch_add(bytes, Ordering::Relaxed);
         Ok(SkillCopy {
             digest: digest.to_string(),
             directory: Some((path, scratch)),
             is_in_memory: false,
+            repaired,
             bytes,
             live_bytes: Arc::clone(&self.live_bytes),
         })
@@ -207,6 +222,7 @@ impl SkillCopyCache {
             digest: digest.to_string(),
             directory: None,
             is_in_memory: false,
+            repaired: Vec::new(),
             bytes: 0,
             live_bytes: Arc::clone(&self.live_bytes),
         })

@@ -101,10 +101,10 @@ const CRATES: &[(&str, usize, &[&str])] = &[
         ],
     ),
     // The grace of a cancellation. What has to be left of disks. Versions that version managers
-    // installed. Changed files are found without examining each before a run.
+    // installed. Changed files are found without examining each before a run. Runtimes of TypeScript.
     (
         "skills-process",
-        7_050,
+        7_140,
         &["skills-policy", "skills-sandbox", "skills-threads"],
     ),
     // The table of addresses, which was a crate. The proxies of the user.
@@ -166,10 +166,10 @@ const CRATES: &[(&str, usize, &[&str])] = &[
         ],
     ),
     (
-        // Reading a skill of a source before it is planned. What runs a script, and why a file is not
-        // one.
+        // Reading a skill of a source before it is planned. What runs a script, why a file is not
+        // one, and what makes a script fail.
         "skills-library",
-        4_000,
+        4_220,
         &[
             "skills-discovery",
             "skills-ledger",
@@ -191,7 +191,8 @@ const CRATES: &[(&str, usize, &[&str])] = &[
         // Further attempts: what one was refused, and what it has done. Which output is only shown.
         // Commands that are confined, and so need no question. Lines of a program that show progress.
         // Scripts that a program of the host runs.
-        13_570,
+        // Scripts that a program of the host runs, and scripts that are repaired in their copy.
+        13_820,
         &[
             "skills-audit",
             "skills-deps",
@@ -267,7 +268,8 @@ const CRATES: &[(&str, usize, &[&str])] = &[
         // One command at a time asks, or has a program with the keys, on a terminal.
         // The working directory is offered for a file that an argument names, and a limit has an option.
         // Questions after the output of a program. Skills of a project that are trusted by their content.
-        22_680,
+        // Skills that are named by a path anywhere, and other skills of their name.
+        22_930,
         &[
             "skills-build",
             "skills-client-config",

@@ -29,6 +29,8 @@ mod planned;
 mod precompile;
 mod question;
 mod readable_skills;
+#[cfg(all(target_os = "linux", feature = "native"))]
+mod repaired;
 #[cfg(feature = "search")]
 mod search;
 mod secrets;
