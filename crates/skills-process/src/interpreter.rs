@@ -35,6 +35,7 @@ mod resolved_program;
 mod runtimes;
 mod shim;
 mod symlinks;
+mod typescript;
 
 mod venv;
 mod version;

@@ -38,7 +38,8 @@ pub enum ScriptType {
     Shell,
     /// `.js`, `.mjs` and `.cjs`, run by Node.
     Node,
-    /// `.ts`, run by Deno; not `.d.ts`, which contains only declarations.
+    /// `.ts`, `.mts` and `.cts`, run by Deno, or another runtime of TypeScript; not `.d.ts`, which
+    /// contains only declarations.
     Deno,
     /// `.rb`, run by Ruby.
     Ruby,
@@ -105,6 +106,7 @@ impl ScriptType {
             _ => match name {
                 "dash" | "ash" => Some(Self::Shell),
                 "nodejs" => Some(Self::Node),
+                "bun" | "tsx" | "ts-node" => Some(Self::Deno),
                 _ => Self::from_program(name),
             },
         }
@@ -118,7 +120,7 @@ impl ScriptType {
             "sh" | "bash" => Some(Self::Shell),
             "js" | "mjs" | "cjs" => Some(Self::Node),
             // A declaration file contains nothing to run.
-            "ts" => path
+            "ts" | "mts" | "cts" => path
                 .file_stem()
                 .is_some_and(|stem| Path::new(stem).extension().is_none_or(|inner| inner != "d"))
                 .then_some(Self::Deno),

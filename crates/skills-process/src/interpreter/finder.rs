@@ -4,11 +4,12 @@ use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use super::bounded_read::{is_script, read_shebang};
+use super::bounded_read::{SkipReason, is_script, read_shebang};
 use super::prefix::{is_system, remove_nested};
 use super::resolve::resolve;
 use super::resolved_program::ResolvedProgram;
 use super::runtimes;
+use super::typescript;
 use super::venv;
 use skills_policy::SpawnGrant;
 use skills_sandbox::{Job, Program, SandboxError, ScriptType};
@@ -17,6 +18,8 @@ use skills_sandbox::{Job, Program, SandboxError, ScriptType};
 const DEFAULT_SEARCH_PATH: [&str; 3] = ["/usr/local/bin", "/usr/bin", "/bin"];
 /// The name by which many scripts call Python, and the one that systems install.
 const PYTHON: (&str, &str) = ("python", "python3");
+/// The runtime that runs TypeScript where Deno is not installed.
+const BUN: &str = "bun";
 /// The names of directories that are for programs alone.
 const PROGRAM_DIRECTORIES: [&str; 3] = ["bin", "sbin", "shims"];
 /// The maximum number of rejected candidates in an error.
@@ -88,7 +91,8 @@ impl ProgramFinder {
         self
     }
 
-    /// Finds the interpreter for a kind of script.
+    /// Finds the interpreter for a kind of script. TypeScript runs with Deno, else with Bun, else with a
+    /// Node that strips types (22.6 or newer).
     ///
     /// # Errors
     /// [`SandboxErrorKind::Unavailable`](skills_sandbox::SandboxErrorKind::Unavailable) if there is
@@ -96,6 +100,38 @@ impl ProgramFinder {
     /// and why, and how to install one.
     pub fn find_interpreter(&self, kind: ScriptType) -> Result<ResolvedProgram, SandboxError> {
         let mut passed = Vec::new();
+        if let Some(found) = self.find_candidate(kind, &mut passed) {
+            return Ok(found);
+        }
+        // No other program replaces one that was chosen.
+        if kind == ScriptType::Deno && !self.overrides.contains_key(&kind) {
+            match self.find_without_deno() {
+                Some(Ok(program)) => return Ok(program),
+                Some(Err(reason)) => passed.push(reason),
+                None => {}
+            }
+        }
+        Err(self.interpreter_not_found(kind, &passed))
+    }
+
+    /// Returns Bun, else the Node of this search if it runs TypeScript, or why it does not.
+    fn find_without_deno(&self) -> Option<Result<ResolvedProgram, SkipReason>> {
+        let directories = [&self.search_path, &self.fallback_path].into_iter();
+        let mut bun = directories.flat_map(|directories| candidate_paths(directories, BUN));
+        let is_program = |program: &ResolvedProgram| !is_script(&program.executable);
+        if let Some(bun) = bun.find_map(|path| resolve(&path)?.ok().filter(is_program)) {
+            return Some(Ok(into_interpreter(ScriptType::Deno, bun)));
+        }
+        let mut node = self.find_candidate(ScriptType::Node, &mut Vec::new())?;
+        Some(typescript::add_node_arguments(&mut node).map(|()| node))
+    }
+
+    /// Returns the first interpreter that is not rejected; the others are added to `passed`.
+    fn find_candidate(
+        &self,
+        kind: ScriptType,
+        passed: &mut Vec<SkipReason>,
+    ) -> Option<ResolvedProgram> {
         for path in self.candidates(kind) {
             match resolve(&path) {
                 None => {}
@@ -103,11 +139,11 @@ impl ProgramFinder {
                 Some(Ok(program)) if is_script(&program.executable) => {
                     passed.push(format!("{}: is itself a script", path.display()))
                 }
-                Some(Ok(program)) => return Ok(into_interpreter(kind, program)),
+                Some(Ok(program)) => return Some(into_interpreter(kind, program)),
                 Some(Err(reason)) => passed.push(format!("{}: {reason}", path.display())),
             }
         }
-        Err(self.interpreter_not_found(kind, &passed))
+        None
     }
 
     /// Finds a program by its bare name; `None` if there is none, or if the name is a path.

@@ -40,14 +40,17 @@ pub fn interpreter_args(kind: ScriptType, name: &str) -> &'static [&'static str]
         // Start files of the user are not part of the skill.
         ScriptType::Shell if name == "bash" => &["--noprofile", "--norc"],
         // The sandbox enforces access, so Deno's own permission prompts and fetching are disabled.
+        ScriptType::Deno if name == "bun" => &["--no-install"],
         ScriptType::Deno => &["run", "--quiet", "--no-prompt", "--cached-only", "-A"],
         _ => &[],
     }
 }
 
-/// The argument that keeps the heap of an interpreter of this kind below `mebibytes`.
-pub(super) fn heap_argument(kind: ScriptType, mebibytes: u64) -> Option<String> {
+/// The argument that keeps the heap of an interpreter of this kind and name below `mebibytes`.
+pub(super) fn heap_argument(kind: ScriptType, name: &str, mebibytes: u64) -> Option<String> {
     match kind {
+        // Not V8.
+        ScriptType::Deno if name == "bun" => None,
         ScriptType::Node => Some(format!("--max-old-space-size={mebibytes}")),
         ScriptType::Deno => Some(format!("--v8-flags=--max-old-space-size={mebibytes}")),
         _ => None,
@@ -60,7 +63,9 @@ pub(super) fn install_hint(kind: ScriptType) -> &'static str {
         ScriptType::Python => "install Python 3 from the system's packages",
         ScriptType::Shell => "install bash or a POSIX shell",
         ScriptType::Node => "install Node.js from the system's packages or from nodejs.org",
-        ScriptType::Deno => "install Deno, which runs TypeScript, from deno.com",
+        ScriptType::Deno => {
+            "install Node.js 22.18 or newer, or Deno from deno.com, which run TypeScript"
+        }
         ScriptType::Ruby => "install Ruby from the system's packages",
         ScriptType::Perl => "install Perl from the system's packages",
         _ => "install an interpreter for the language",

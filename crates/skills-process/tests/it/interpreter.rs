@@ -9,6 +9,7 @@ mod prefixes;
 mod rejections;
 mod search;
 mod shims;
+mod typescript;
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;

@@ -17,7 +17,7 @@ pub(crate) fn find_skill_program<'a>(
     if let Some(found) = find_python_module(skill, words) {
         return Some(found);
     }
-    if let Some(script_type) = ScriptType::from_program(first)
+    if let Some(script_type) = ScriptType::from_interpreter(first)
         && let Some((script, arguments)) = words.get(program_index(words)?..)?.split_first()
         && let Some(path) = find_in_skill(&skill.files, name, script)
             // `python x.sh` does not run a script of the skill as its type demands, so the
@@ -46,12 +46,20 @@ pub(crate) fn program_index(words: &[String]) -> Option<usize> {
     let command = without_launcher(words);
     let launcher = words.len() - command.len();
     let (first, rest) = command.split_first()?;
-    if ScriptType::from_program(first).is_none() {
+    let script_type = ScriptType::from_interpreter(first);
+    if script_type.is_none() {
         return Some(launcher);
     }
-    // The output of scripts is not buffered anyway.
-    let unbuffered = rest.iter().take_while(|word| *word == "-u").count();
-    Some(launcher + 1 + unbuffered)
+    let is_ignored = |(index, word): &(usize, &String)| match script_type {
+        // What Deno may do is up to the sandbox.
+        Some(ScriptType::Deno) => {
+            word.starts_with("--allow-") || *word == "-A" || *index == 0 && *word == "run"
+        }
+        // The output of scripts is not buffered anyway.
+        _ => *word == "-u",
+    };
+    let ignored = rest.iter().enumerate().take_while(is_ignored).count();
+    Some(launcher + 1 + ignored)
 }
 
 /// Finds the script of the skill that `python -m` names as a module, from the directory of the skill.
@@ -61,7 +69,7 @@ fn find_python_module<'a>(
 ) -> Option<(RunTarget, &'a [String])> {
     let command = without_launcher(words);
     let rest = match command.split_first()? {
-        (first, rest) if ScriptType::from_program(first) == Some(ScriptType::Python) => rest,
+        (first, rest) if ScriptType::from_interpreter(first) == Some(ScriptType::Python) => rest,
         _ if command.len() < words.len() => command,
         _ => return None,
     };
@@ -132,6 +140,10 @@ mod tests {
         check("poetry run python a.py --with b", "python a.py --with b", 3);
         check("uv run -- a.py", "a.py", 3);
         check("uv run -m scripts.a b", "-m scripts.a b", 2);
+        check("npx -y bun a.ts x", "bun a.ts x", 3);
+        check("npx tsx a.ts", "tsx a.ts", 2);
+        check("deno run --allow-net a.ts", "deno run --allow-net a.ts", 3);
+        check("bun run a.ts", "bun run a.ts", 2);
     }
 
     #[test]
@@ -141,6 +153,9 @@ mod tests {
             "uv run --with",
             "uv pip install x",
             "uv run",
+            "npx -y cowsay a.ts",
+            "npx -p evil tsx a.ts",
+            "npx --yes -c tsx",
         ] {
             check(command, command, 0);
         }

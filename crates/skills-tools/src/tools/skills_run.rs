@@ -275,7 +275,7 @@ fn parse_run_command(
     let name = skill.entry.name().as_str();
     // Also after an interpreter: asking for permission to start it would not help.
     let script = rest.first().filter(|word| {
-        ScriptType::from_program(first).is_some_and(|script_type| {
+        ScriptType::from_interpreter(first).is_some_and(|script_type| {
             names_script(name, word, script_type)
                 || lacks_extension(&skill.files, word, script_type)
         })

@@ -90,7 +90,7 @@ fn errors_name_the_searched_programs_and_how_to_install_them() {
     cannot run in a sandbox: interpreter is unavailable: no `node` in /nowhere, /gone
     help: install Node.js from the system's packages or from nodejs.org
     cannot run in a sandbox: interpreter is unavailable: no `deno` in /nowhere, /gone
-    help: install Deno, which runs TypeScript, from deno.com
+    help: install Node.js 22.18 or newer, or Deno from deno.com, which run TypeScript
     cannot run in a sandbox: interpreter is unavailable: no `ruby` in /nowhere, /gone
     help: install Ruby from the system's packages
     cannot run in a sandbox: interpreter is unavailable: no `perl` in /nowhere, /gone
