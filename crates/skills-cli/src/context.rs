@@ -2,7 +2,7 @@
 
 use std::cell::{Cell, OnceCell};
 use std::collections::HashSet;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use clap::Command;
 use skills_runtime::discovery::{
@@ -20,6 +20,7 @@ use crate::error::CommandError;
 use crate::global_options::GlobalOptions;
 use crate::input;
 use crate::interpreters::{self, InterpreterArg};
+use crate::lookup;
 use crate::output::{Output, line};
 use crate::process_environment::Environment;
 use crate::selector::parse_selector;
@@ -42,6 +43,8 @@ pub(crate) struct Context {
     settings: OnceCell<Settings>,
     settings_secrets: OnceCell<Secrets>,
     trusted_skills: OnceCell<TrustedSkills>,
+    /// The directory of the skill that the user named by its path, if any.
+    named_directory: OnceCell<PathBuf>,
     /// Whether missing roots were reported.
     warned_of_roots: Cell<bool>,
     /// Whether a directory for temporary files was reported.
@@ -63,6 +66,7 @@ impl Context {
             settings: OnceCell::new(),
             settings_secrets: OnceCell::new(),
             trusted_skills: OnceCell::new(),
+            named_directory: OnceCell::new(),
             warned_of_roots: Cell::new(false),
             warned_of_temp_dir: Cell::new(false),
         }
@@ -268,6 +272,8 @@ impl Context {
         };
         let added = [options.add_root.as_slice(), &settings.roots].concat();
         roots.extend(self.given_roots(profile, &added));
+        // Last, so that a skill of another root stays one of it.
+        roots.extend(self.named_root(profile, &roots));
         let roots = roots.into_iter().map(|root| self.configure_search(root));
         let limits = self.with_given_limits(ScanLimits::default());
         let disabled = options.disable.iter().map(|pattern| disable_rule(pattern));
@@ -293,6 +299,32 @@ impl Context {
             skills.into_iter().collect()
         });
         Ok(skills.clone())
+    }
+
+    /// Resolves the skill that the user named. One that is named by its path is found also if no root
+    /// contains it. Called before [`builder`](Self::builder).
+    pub(crate) fn name_skill(&self, argument: &str) -> String {
+        let name = input::resolve_skill_name(argument);
+        if input::is_explicit_path(argument)
+            && let Some(directory) = lookup::skill_directory(Path::new(&name))
+        {
+            self.named_directory.get_or_init(|| directory.to_owned());
+        }
+        name
+    }
+
+    /// Returns the root of the skill that the user named by its path. `None` below a root that is not
+    /// trusted: naming a skill of a cloned repository does not trust the repository.
+    fn named_root(&self, profile: ClientProfile, roots: &[Root]) -> Option<Root> {
+        let directory = self.named_directory.get()?;
+        let is_untrusted = roots.iter().any(|root| {
+            let path = root.path().canonicalize();
+            !root.is_trusted() && path.is_ok_and(|path| directory.starts_with(path))
+        });
+        (!is_untrusted).then(|| {
+            let root = Root::new(directory, Scope::Custom);
+            profile.configure_root(root).depth(SearchDepth::OneLevel)
+        })
     }
 
     /// Warns, once, about roots of the command line that do not exist: a server finds their skills

@@ -177,9 +177,14 @@ fn absolute(path: &Path) -> Option<PathBuf> {
     std::path::absolute(path).ok()
 }
 
+/// Returns true if an argument that names a skill is a path: it has a separator, or is `.` or `..`.
+pub(crate) fn is_explicit_path(argument: &str) -> bool {
+    argument.contains(std::path::is_separator) || matches!(argument, "." | "..")
+}
+
 /// Resolves a skill that is given by its directory. A bare name is returned unchanged.
 pub(crate) fn resolve_skill_name(argument: &str) -> String {
-    if argument.contains(std::path::is_separator)
+    if is_explicit_path(argument)
         && let Some(path) = canonical_skill_path(Path::new(argument))
     {
         return path.to_string_lossy().into_owned();

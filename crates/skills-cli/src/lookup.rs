@@ -1,6 +1,6 @@
 //! Explains why a skill that was named on the command line cannot be used.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use skills_runtime::discovery::{
     DiscoveryErrorKind, Explanation, ExplanationStep, InactiveEntry, InactiveReason, Lookup,
@@ -12,12 +12,16 @@ use skills_runtime::{
 };
 
 use crate::commands::list::limit_hint;
+use crate::context::Context;
 use crate::error::CommandError;
+use crate::input;
 use crate::output::line;
 use crate::shell::is_shell_word;
 
 /// Name of the file that makes a directory a skill.
 const SKILL_FILE: &str = "SKILL.md";
+/// How many other skills of one name are named.
+const MAX_SHOWN_SKILLS: usize = 2;
 
 /// Adds the cause and a hint to the error of a skill that is inactive or was not found. Other
 /// errors are returned unchanged. `name` is the result of
@@ -42,10 +46,51 @@ pub(crate) fn get_skill(runtime: &SkillRuntime, name: &str) -> anyhow::Result<Lo
     skill.map_err(|error| explain_error(runtime, name, error))
 }
 
-/// Returns the active entry of a loaded skill.
+/// Returns the entry of a loaded skill, which a path finds also if another skill has its name.
 pub(crate) fn find_entry<'a>(catalog: &'a Catalog, skill: &LoadedSkill) -> Option<&'a Entry> {
-    let mut entries = catalog.entries().iter();
+    let mut entries = catalog.all_entries();
     entries.find(|entry| entry.directory() == skill.directory)
+}
+
+/// Says which skill was chosen if the user named it by its name and other skills have that name: ones
+/// that are not in use, or one in a directory of that name in the working directory.
+pub(crate) fn note_other_skills(runtime: &SkillRuntime, name: &str, context: &Context) {
+    let catalog = runtime.library().catalog();
+    let Lookup::Found(chosen) = catalog.find(name) else {
+        return;
+    };
+    if input::is_explicit_path(name) || Path::new(name).is_absolute() {
+        return;
+    }
+    let inactive = catalog.inactive().iter();
+    let inactive = inactive.filter(|other| other.entry().name().as_str() == name);
+    let mut others: Vec<String> = inactive
+        .map(|other| {
+            let directory = line(&other.entry().directory().to_string_lossy());
+            format!("`{directory}` ({})", line(&other.reason().to_string()))
+        })
+        .collect();
+    let nearby = context.environment.current_dir().ok();
+    let nearby = nearby.and_then(|directory| directory.join(name).canonicalize().ok());
+    let is_other = |path: &&PathBuf| catalog.all_entries().all(|one| one.directory() != *path);
+    if let Some(path) = nearby.as_ref().filter(is_other)
+        && path.join(SKILL_FILE).is_file()
+    {
+        let path = line(&path.to_string_lossy());
+        others.push(format!("`{path}` (run it with its path)"));
+    }
+    if others.is_empty() {
+        return;
+    }
+    let more = others.len().saturating_sub(MAX_SHOWN_SKILLS);
+    others.truncate(MAX_SHOWN_SKILLS);
+    others.extend((more > 0).then(|| format!("{more} more directories")));
+    let others = others.join(" and ");
+    let chosen = line(&chosen.directory().to_string_lossy());
+    let name = line(name);
+    context.output.status(&format!(
+        "note: `{name}` is the skill in `{chosen}`; another skill of this name is in {others}"
+    ));
 }
 
 /// Previews a run; see [`explain_error`].
@@ -180,7 +225,7 @@ pub(crate) fn option_for_skipped(runtime: &SkillRuntime, name: &str) -> Option<&
 }
 
 /// Returns the skill directory that a path refers to: the directory, or that of its `SKILL.md`.
-fn skill_directory(path: &Path) -> Option<&Path> {
+pub(crate) fn skill_directory(path: &Path) -> Option<&Path> {
     let directory = if path.ends_with(SKILL_FILE) {
         path.parent()?
     } else {

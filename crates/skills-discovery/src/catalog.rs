@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 
 #[cfg(feature = "fs")]
 pub(crate) use self::scan_state::WalkOutput;
-use crate::{Entry, InactiveEntry, Skipped};
+use crate::{Entry, InactiveEntry, InactiveReason, Skipped};
 
 /// The minimum similarity of two names, from 0 to 1, for one to be suggested instead of the other.
 const MIN_SIMILARITY: f64 = 0.6;
@@ -131,7 +131,8 @@ impl Catalog {
     /// Finds a skill by its exact name, by the canonical path of its directory or `SKILL.md`, or by
     /// the name of its directory, if only one active skill is in a directory of this name.
     ///
-    /// Names go before paths and directories, and active skills before inactive ones.
+    /// Names go before paths and directories, and active skills before inactive ones. A path also finds
+    /// a skill that one of the same name hides.
     #[must_use]
     pub fn find(&self, name: &str) -> Lookup<'_> {
         match self.find_by_name(name) {
@@ -178,7 +179,11 @@ impl Catalog {
             self.inactive
                 .iter()
                 .find(|inactive| inactive.entry.is_located_at(path))
-                .map(Lookup::Inactive)
+                .map(|inactive| match inactive.reason() {
+                    // Its name is that of another skill, but its path is its own.
+                    InactiveReason::Shadowed { .. } => Lookup::Found(&inactive.entry),
+                    _ => Lookup::Inactive(inactive),
+                })
         })
     }
 

@@ -13,7 +13,6 @@ use skills_runtime::{Authorization, Builder, Preview, default_memory_bytes, form
 use crate::context::Context;
 use crate::execution::ExecutionArgs;
 use crate::exit::Exit;
-use crate::input;
 use crate::lookup;
 use crate::output::{Output, line};
 use crate::policy_files::{self, LoadedPolicy};
@@ -48,7 +47,8 @@ impl Policy {
         match &self.command {
             PolicyCommand::Check(check) => {
                 let interpreters = &check.what.programs.interpreter;
-                check.run(context.builder(interpreters)?, context)
+                let name = context.name_skill(&check.name);
+                check.run(&name, context.builder(interpreters)?, context)
             }
             PolicyCommand::Show => print_rules(context),
         }
@@ -56,10 +56,9 @@ impl Policy {
 }
 
 impl Check {
-    fn run(&self, builder: Builder, context: &Context) -> anyhow::Result<Exit> {
+    fn run(&self, name: &str, builder: Builder, context: &Context) -> anyhow::Result<Exit> {
         let runtime = context.build(self.what.configure(builder, context)?);
-        let name = input::resolve_skill_name(&self.name);
-        let preview = lookup::preview(&runtime, &name, &self.what.options(context)?)?;
+        let preview = lookup::preview(&runtime, name, &self.what.options(context)?)?;
         print_preview(&preview, context.output)
     }
 }

@@ -16,8 +16,8 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 use skills_runtime::{
     Builder, CallContext, CancellationToken, ErrorKind, ExecutionArtifacts, ExecutionMode,
-    ExecutionOptions, InputFile, OutputStream, PlannedRun, RuntimeError, ScriptType, SkillRuntime,
-    StopSignal, Workspace,
+    ExecutionOptions, InputFile, OutputStream, PlannedRun, RunTarget, RuntimeError, ScriptType,
+    SkillRuntime, StopSignal, Workspace,
 };
 use skills_tools::HookMode;
 
@@ -102,6 +102,12 @@ pub(crate) struct Run {
     #[arg(long)]
     explain: bool,
 
+    /// Script or module to run, if the skill has several, and arguments of the program
+    ///
+    /// With --script, all words are arguments. Words that begin with `-` follow `--`.
+    #[arg(value_name = "SCRIPT")]
+    words: Vec<String>,
+
     /// Arguments of the program; `{workspace}` stands for the path of the workspace
     #[arg(last = true, value_name = "ARGUMENTS")]
     args: Vec<String>,
@@ -117,6 +123,7 @@ enum IsCommand {
 impl Run {
     pub(crate) fn run(&self, context: &Context) -> anyhow::Result<Exit> {
         let output = context.output;
+        let name = context.name_skill(&self.name);
         let Interpreters { chosen, questions } =
             virtual_env::interpreters(&self.what.programs, context)?;
         let mut builder = context.builder(&chosen)?;
@@ -131,7 +138,7 @@ impl Run {
         };
         let runtime = context.build(self.with_profile(builder)?);
         let mut options = self.options(context)?;
-        let name = input::resolve_skill_name(&self.name);
+        lookup::note_other_skills(&runtime, &name, context);
         if self.dry_run {
             let preview = runtime.executor().preview(&name, &options);
             let preview = preview.map_err(|error| explain_error(&runtime, &name, error))?;
@@ -350,7 +357,8 @@ impl Run {
             Workspace::Directory(directory) => directory.to_string_lossy().into_owned(),
             _ => "/workspace".to_owned(),
         };
-        let args = self.args.iter();
+        let words = self.set_target(&mut options);
+        let args = words.iter().chain(&self.args);
         options.args = args
             .map(|arg| arg.replace("{workspace}", &workspace))
             .collect();
@@ -399,6 +407,21 @@ impl Run {
         } else {
             rest.to_string_lossy().into_owned()
         })
+    }
+
+    /// Makes the first word the program, unless an option names it, and returns the other words.
+    fn set_target(&self, options: &mut ExecutionOptions) -> &[String] {
+        match self.words.split_first() {
+            Some((program, rest)) if self.what.script.is_none() => {
+                options.target = if program.ends_with(".wasm") {
+                    RunTarget::Module(program.clone())
+                } else {
+                    RunTarget::Script(program.clone())
+                };
+                rest
+            }
+            _ => &self.words,
+        }
     }
 
     fn remedies(&self, context: &Context) -> anyhow::Result<RemedyDescriptions> {

@@ -12,7 +12,6 @@ use skills_runtime::{Entry, LoadedSkill, Manifest};
 use super::list::warnings_to_json;
 use crate::context::Context;
 use crate::exit::Exit;
-use crate::input;
 use crate::lookup;
 use crate::output::line;
 use crate::requirements::server_to_json;
@@ -37,8 +36,8 @@ impl Show {
         if self.why {
             return explanation::explain(&self.name, context);
         }
+        let name = context.name_skill(&self.name);
         let (runtime, output) = (context.runtime()?, context.output);
-        let name = input::resolve_skill_name(&self.name);
         let skill = lookup::get_skill(&runtime, &name)?;
         let catalog = runtime.library().catalog();
         let entry = lookup::find_entry(&catalog, &skill);

@@ -7,9 +7,10 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 use serde_json::{Value, json};
-use skills_runtime::policy::{Approval, BoxError};
+use skills_runtime::policy::{Approval, BoxError, Question};
 use skills_runtime::{
-    Authorization, FileApprovalStore, HookOptions, HookPreview, Preview, SkillRuntime,
+    Authorization, ExecutionOptions, FileApprovalStore, HookOptions, HookPreview, Preview,
+    RunTarget, SkillPrograms, SkillRuntime,
 };
 
 use crate::approver::require_consent;
@@ -17,7 +18,6 @@ use crate::context::Context;
 use crate::error::{self, CommandError};
 use crate::execution::ExecutionArgs;
 use crate::exit::Exit;
-use crate::input;
 use crate::lookup;
 use crate::output::{Output, line};
 use crate::state;
@@ -63,6 +63,7 @@ impl Trust {
                 project::trust(self.yes, context)
             };
         }
+        let name = self.name.as_deref().map(|name| context.name_skill(name));
         let builder = context.builder(&self.what.programs.interpreter)?;
         let approvals = state::open_approvals(&context.environment).ok_or_else(|| {
             CommandError::input("cannot open the approval store: no home directory")
@@ -70,10 +71,9 @@ impl Trust {
         })?;
         // Neither listing nor revoking needs the policy: both must work when a policy file is
         // broken.
-        let Some(name) = &self.name else {
+        let Some(name) = name else {
             return list_approvals(&approvals.all().map_err(approval_error)?, context);
         };
-        let name = input::resolve_skill_name(name);
         if self.revoke {
             return revoke(&context.build(builder), &approvals, &name, context.output);
         }
@@ -161,30 +161,120 @@ impl Trust {
         name: &str,
         context: &Context,
     ) -> anyhow::Result<Exit> {
-        let output = context.output;
         let options = self.what.options(context)?;
+        let scripts = scripts_of(runtime, name);
+        // An approval is for the content, whichever program of it runs.
+        if self.what.script.is_none() && scripts.len() > 1 {
+            return self.approve_scripts(runtime, name, scripts, &options, context.output);
+        }
         let preview = lookup::preview(runtime, name, &options)?;
+        self.approve_program(runtime, name, &options, &preview, context.output)
+    }
+
+    /// Approves the content of a skill with several scripts: what all of them need is asked once, and
+    /// what a single one needs in addition with its command.
+    fn approve_scripts(
+        &self,
+        runtime: &SkillRuntime,
+        name: &str,
+        scripts: Vec<String>,
+        options: &ExecutionOptions,
+        output: Output,
+    ) -> anyhow::Result<Exit> {
+        let all = format!("any of its {} scripts", scripts.len());
+        let mut decided = None;
+        let mut approved = None;
+        for script in scripts {
+            let mut options = options.clone();
+            options.target = RunTarget::Script(script);
+            let mut preview = lookup::preview(runtime, name, &options)?;
+            let Some(question) = preview.question_in_advance.take() else {
+                decided.get_or_insert(preview);
+                continue;
+            };
+            if !self.yes {
+                let mut shown = question.clone();
+                if approved.is_none() {
+                    shown.command = all.split(' ').map(str::to_owned).collect();
+                }
+                self.ask(&preview, &shown, output)?;
+            }
+            // Fails if the skill or its request changed since it was shown.
+            let decision = runtime.executor().approve(name, &options, &question)?;
+            approved = Some((preview, decision));
+        }
+        match (approved, decided) {
+            (Some((preview, decision)), _) => report_approved(&preview, &decision, output),
+            (None, Some(preview)) => report_decided(&preview, output),
+            (None, None) => {
+                let message = format!("cannot approve `{name}`: it has no scripts");
+                Err(CommandError::input(message).into())
+            }
+        }
+    }
+
+    /// Approves the program of the options.
+    fn approve_program(
+        &self,
+        runtime: &SkillRuntime,
+        name: &str,
+        options: &ExecutionOptions,
+        preview: &Preview,
+        output: Output,
+    ) -> anyhow::Result<Exit> {
         let Some(question) = &preview.question_in_advance else {
-            return report_decided(&preview, output);
+            return report_decided(preview, output);
         };
         if !self.yes {
-            let declined = format!("`{}` is not approved", preview.skill);
-            let confirmation = "Approve this content permanently? [y/N]";
-            require_consent(question, confirmation, &declined, output)?;
+            self.ask(preview, question, output)?;
         }
         // Fails if the skill or its request changed since it was shown.
-        let decision = runtime.executor().approve(name, &options, question)?;
-        if output.is_json() {
-            return output.json(&json!({"skill": preview.skill, "digest": preview.digest, "decisions": decision.decisions()}));
-        }
-        output.status(&format!("approved this content of `{}`", preview.skill));
-        for decision in decision.decisions() {
-            output.status(&format!("  {decision}"));
-        }
-        Ok(Exit::Success)
+        let decision = runtime.executor().approve(name, options, question)?;
+        report_approved(preview, &decision, output)
+    }
+
+    fn ask(&self, preview: &Preview, question: &Question, output: Output) -> anyhow::Result<()> {
+        let declined = format!("`{}` is not approved", preview.skill);
+        let confirmation = "Approve this content permanently? [y/N]";
+        require_consent(question, confirmation, &declined, output)
     }
 }
 
+/// Returns the scripts of a skill that a run selects from; none if it has none or is not found.
+fn scripts_of(runtime: &SkillRuntime, name: &str) -> Vec<String> {
+    let Ok(skill) = runtime.get_skill(name) else {
+        return Vec::new();
+    };
+    let catalog = runtime.library().catalog();
+    let entry = lookup::find_entry(&catalog, &skill);
+    let files = entry.and_then(|entry| entry.open().ok());
+    let programs = files.map(|files| SkillPrograms::list(&files));
+    let programs = programs.unwrap_or_default();
+    if programs.scripts.is_empty() {
+        programs.root_scripts
+    } else {
+        programs.scripts
+    }
+}
+
+/// Reports what is granted from now on.
+fn report_approved(
+    preview: &Preview,
+    decision: &Authorization,
+    output: Output,
+) -> anyhow::Result<Exit> {
+    let decisions = decision.decisions();
+    if output.is_json() {
+        let document =
+            json!({"skill": preview.skill, "digest": preview.digest, "decisions": decisions});
+        return output.json(&document);
+    }
+    output.status(&format!("approved this content of `{}`", preview.skill));
+    for decision in decisions {
+        output.status(&format!("  {decision}"));
+    }
+    Ok(Exit::Success)
+}
 /// Reports a request that needs no approval, or that no approval can allow.
 fn report_decided(preview: &Preview, output: Output) -> anyhow::Result<Exit> {
     let skill = &preview.skill;

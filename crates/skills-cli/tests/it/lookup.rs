@@ -72,8 +72,13 @@ fn an_inactive_skill_refers_to_explain() {
 #[test]
 fn a_path_outside_of_all_roots_is_reported_with_its_root() {
     let fixture = fixture();
-    assert_snapshot!(fixture.run("", &["run", "./elsewhere/other", "--root", "skills"]).page(), @"
-    exit 127
+    let load = ["prompt", "load"];
+    let outside = fixture.run(
+        "",
+        &[&load[..], &["./elsewhere/other", "--root", "skills"]].concat(),
+    );
+    assert_snapshot!(outside.page(), @"
+    exit 1
     -- stderr
     error: skill `PLACE/elsewhere/other` not found: not below any root
     help: search its parent directory with `--root PLACE/elsewhere`; `skills list --roots --root skills` lists the roots in use
@@ -87,7 +92,10 @@ fn a_path_outside_of_all_roots_is_reported_with_its_root() {
     help: search its parent directory with `--root PLACE/elsewhere`; `skills list --roots --root ../skills` lists the roots in use
     ");
     fixture.skill("skills/good/nested", "nested");
-    let nested = fixture.run("", &["show", "skills/good/nested", "--root", "skills"]);
+    let nested = fixture.run(
+        "",
+        &[&load[..], &["skills/good/nested", "--root", "skills"]].concat(),
+    );
     assert_snapshot!(nested.page(), @"
     exit 1
     -- stderr
@@ -130,11 +138,19 @@ fn a_path_that_is_not_a_skill_is_reported_with_its_cause() {
 #[test]
 fn explain_reports_an_unknown_skill_like_every_command() {
     let fixture = fixture();
-    for query in ["godo", "nope", "./elsewhere/other", "./absent"] {
+    for query in ["godo", "nope", "./elsewhere", "./absent"] {
         let explained = fixture.run("", &["show", "--why", query, "--root", "skills"]);
         let shown = fixture.run("", &["show", query, "--root", "skills"]);
         assert_eq!(explained.page(), shown.page());
     }
+    // Every command finds a skill that is named by its path; the explanation is about the roots.
+    let outside = ["show", "--why", "./elsewhere/other", "--root", "skills"];
+    assert!(
+        fixture
+            .run("", &outside)
+            .stderr
+            .contains("not below any root")
+    );
     let document = fixture.run("", &["show", "--why", "nope", "--root", "skills", "--json"]);
     assert_eq!(
         (document.code, &document.json()["status"]),

@@ -63,6 +63,8 @@ mod mcp_roots;
 #[cfg(feature = "mcp-http")]
 mod mcp_token;
 mod model;
+#[cfg(target_os = "linux")]
+mod named_paths;
 #[cfg(unix)]
 mod omitted_scripts;
 #[cfg(all(target_os = "linux", feature = "packages"))]
