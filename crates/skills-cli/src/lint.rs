@@ -8,6 +8,7 @@ use clap::Args;
 use serde_json::{Value, json};
 use skills_lint::{Finding, Linter, Report, Severity, SkillText};
 use skills_runtime::discovery::{DiscoveryError, SkillFiles};
+use skills_runtime::{ScriptProblem, check_scripts};
 
 use crate::counted::counted;
 use crate::output::line;
@@ -89,6 +90,9 @@ pub(crate) struct SkillFindings {
     pub(crate) report: Report,
     /// Number of files that were not searched because of a limit.
     pub(crate) unsearched: usize,
+    /// What makes scripts fail, as escaped lines.
+    #[cfg(feature = "install")]
+    script_problems: Vec<String>,
 }
 
 impl SkillFindings {
@@ -118,7 +122,12 @@ impl SkillFindings {
         for path in paths.iter().filter(|path| !path.starts_with(".git/")) {
             content.read_file(&files, path.clone());
         }
-        Ok(Self::of_content(content, name))
+        let problems = check_scripts(&files, None);
+        let problems = problems.iter();
+        Ok(Self {
+            script_problems: problems.map(script_line).collect(),
+            ..Self::of_content(content, name)
+        })
     }
 
     /// Searches all files of an open skill, hidden ones and those that no listing shows included.
@@ -140,6 +149,7 @@ impl SkillFindings {
         Self {
             report: linter().lint(&text),
             unsearched: content.unread,
+            ..Self::default()
         }
     }
 
@@ -160,6 +170,7 @@ impl SkillFindings {
                 format!("{path}:{number}: {}", message(finding))
             })
             .collect();
+        lines.extend(self.script_problems.iter().cloned());
         lines.extend(self.advice(|_| true));
         lines.extend(self.notes());
         lines
@@ -256,6 +267,12 @@ impl Content {
             _ => self.unread += 1,
         }
     }
+}
+
+/// Returns what makes a script fail as one escaped line, with path and line.
+pub(crate) fn script_line(problem: &ScriptProblem) -> String {
+    let path = line(&problem.path);
+    format!("{path}:{}: {}", problem.line, line(&problem.to_string()))
 }
 
 /// Returns a finding as one escaped sentence: rule and severity, why, quote, what to do.

@@ -412,13 +412,13 @@ impl ByteBudget {
 }
 
 #[cfg(unix)]
-fn is_executable(file: &File) -> io::Result<bool> {
+pub(crate) fn is_executable(file: &File) -> io::Result<bool> {
     use cap_std::fs::PermissionsExt as _;
     Ok(file.metadata()?.permissions().mode() & 0o111 != 0)
 }
 
 #[cfg(not(unix))]
-fn is_executable(_file: &File) -> io::Result<bool> {
+pub(crate) fn is_executable(_file: &File) -> io::Result<bool> {
     Ok(false)
 }
 

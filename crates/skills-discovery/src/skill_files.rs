@@ -14,6 +14,7 @@ use skills_manifest::{
 };
 
 use crate::SKILL_FILE;
+use crate::digested_content::is_executable;
 use crate::error::{DiscoveryError, DiscoveryErrorKind, Repr};
 use crate::file_stamp::ScanStart;
 use crate::generated_files::{is_generated, is_in_generated_directory};
@@ -320,6 +321,14 @@ impl SkillFiles {
     pub fn contains(&self, path: &str) -> bool {
         let path = Path::new(path);
         !is_in_generated_directory(path) && open_regular(&self.directory, path, u64::MAX).is_ok()
+    }
+
+    /// Returns true if `path` is a readable regular file inside the skill that its owner, its group or
+    /// others may execute. Always false on systems without such modes.
+    #[must_use]
+    pub fn is_executable(&self, path: &str) -> bool {
+        let opened = open_regular(&self.directory, Path::new(path), u64::MAX);
+        opened.is_ok_and(|(file, _)| is_executable(&file).unwrap_or(false))
     }
 
     /// Lists the files below `directory` (`""` for the whole skill), ordered by path. The result is

@@ -38,6 +38,7 @@ mod prompt_renderer;
 #[cfg(feature = "search")]
 mod reference_search;
 mod requirements;
+mod script_checks;
 mod script_language;
 mod scripts;
 mod secrets;
@@ -66,6 +67,7 @@ pub use prompt_renderer::{ListPaths, ListRequest};
 #[cfg(feature = "search")]
 pub use reference_search::ReferenceSearch;
 pub use requirements::{OnMissing, RunHost, read_requirements};
+pub use script_checks::{ScriptProblem, ScriptProblemKind, check_scripts};
 pub use script_language::ScriptLanguage;
 pub use scripts::{SkillPrograms, modules, nested_scripts, root_scripts, scripts};
 pub use secrets::{EnvFileWarning, Secrets};

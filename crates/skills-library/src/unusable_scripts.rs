@@ -44,16 +44,22 @@ pub enum UnusableReason {
 }
 
 impl UnusableScript {
+    /// Returns true for a symlink to no file of the skill.
+    pub(crate) fn leads_nowhere(&self) -> bool {
+        matches!(
+            self.reason,
+            UnusableReason::LeadsOut(_) | UnusableReason::Broken(_)
+        )
+    }
+
     /// Returns path and reason as one line for a model, without the target of a symlink that leads
     /// out of the skill, which can be a path of the host.
     #[must_use]
     pub fn model_text(&self) -> String {
-        match &self.reason {
-            UnusableReason::LeadsOut(_) | UnusableReason::Broken(_) => {
-                format!("`{}` is a symlink to no file of the skill", self.path)
-            }
-            _ => self.to_string(),
+        if self.leads_nowhere() {
+            return format!("`{}` is a symlink to no file of the skill", self.path);
         }
+        self.to_string()
     }
 }
 

@@ -75,9 +75,9 @@ pub use skills_ledger as ledger;
 pub use skills_library::{
     ActivationResult, EnvFileWarning, ForkPrompt, InjectionFormat, Injections, Library,
     LibraryError, LibraryErrorKind, LoadedSkill, MentionDecision, OnMissing, PreparedTurn,
-    PrivateFile, PromptRenderer, ScriptLanguage, Secrets, SkillDescriptor, SkillPrograms, TextPart,
-    TurnInput, TurnMention, TurnSession, UnusableReason, UnusableScript, UsageRecorder,
-    ledger_scope, unusable_scripts, without_launcher,
+    PrivateFile, PromptRenderer, ScriptLanguage, ScriptProblem, ScriptProblemKind, Secrets,
+    SkillDescriptor, SkillPrograms, TextPart, TurnInput, TurnMention, TurnSession, UnusableReason,
+    UnusableScript, UsageRecorder, check_scripts, ledger_scope, unusable_scripts, without_launcher,
 };
 #[cfg(feature = "search")]
 pub use skills_library::{ListPaths, ListRequest, ReferenceSearch, SkillIndex, SkillSearch};

@@ -7,11 +7,12 @@ use std::fmt::Write;
 use clap::Args;
 use serde_json::{Value, json};
 use skills_runtime::prompt::MissingServer;
-use skills_runtime::{Entry, LoadedSkill, Manifest};
+use skills_runtime::{Entry, LoadedSkill, Manifest, check_scripts};
 
 use super::list::warnings_to_json;
 use crate::context::Context;
 use crate::exit::Exit;
+use crate::lint;
 use crate::lookup;
 use crate::output::line;
 use crate::requirements::server_to_json;
@@ -49,6 +50,12 @@ impl Show {
         output.text(&render_text(&skill, &servers)?)?;
         for warning in entry.map(Entry::warnings).unwrap_or_default() {
             output.status(&format!("warning: {warning}"));
+        }
+        let files = entry.and_then(|entry| entry.open().ok());
+        let finder = runtime.library().finder(&skill.id);
+        let problems = files.map(|files| check_scripts(&files, Some(finder)));
+        for problem in problems.iter().flatten() {
+            output.status(&format!("warning: {}", lint::script_line(problem)));
         }
         if !servers.is_empty() {
             let help = "`skills mcp add-servers` adds the MCP servers of a skill to a client";

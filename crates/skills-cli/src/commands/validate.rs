@@ -10,12 +10,12 @@ use std::path::PathBuf;
 use clap::Args;
 use serde_json::json;
 use skills_ref_compat::{Client, Severity, StrictError};
-use skills_runtime::SkillRuntime;
 use skills_runtime::discovery::{
     ClientProfile, DiscoveryError, DiscoveryErrorKind, ReadingRules, SkillFiles,
 };
 use skills_runtime::manifest::{Document, ManifestError, Requirements, WarningKind};
 use skills_runtime::prompt::MissingRequirements;
+use skills_runtime::{SkillRuntime, check_scripts};
 
 use super::reference_output::{print_error, print_plain};
 use crate::context::{Context, unknown_profile};
@@ -261,10 +261,13 @@ fn manifest_findings(document: &Document, files: &SkillFiles, host: &SkillRuntim
     for omitted in files.list("").unwrap_or_default().omitted {
         findings.push(Finding::warning("omitted-file", omitted.to_string()));
     }
-    let (metadata, notes) = files.openai_metadata();
-    let requirements = Requirements::new(document.manifest(), Some(&metadata));
     // The name by which a run selects the interpreters of the skill.
     let name = document.manifest().name().map_or("", |name| name.as_str());
+    let finder = host.library().finder(name);
+    let scripts = check_scripts(files, Some(finder)).into_iter();
+    findings.extend(scripts.map(Finding::of_script));
+    let (metadata, notes) = files.openai_metadata();
+    let requirements = Requirements::new(document.manifest(), Some(&metadata));
     findings.extend(requirement_findings(name, &requirements, host));
     for note in notes {
         let mut file = "agents/openai.yaml".to_owned();

@@ -83,6 +83,8 @@ mod run;
 mod run_exit;
 #[cfg(target_os = "linux")]
 mod run_terminal;
+#[cfg(unix)]
+mod script_checks;
 mod settings;
 #[cfg(target_os = "linux")]
 mod signals;

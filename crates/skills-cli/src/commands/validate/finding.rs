@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use serde::Serialize;
 use serde_json::Value;
 use skills_ref_compat::{Diagnostic, Severity};
+use skills_runtime::ScriptProblem;
 
 use crate::lint;
 use crate::skill_path::SkillPath;
@@ -66,6 +67,21 @@ impl Finding {
             line: Some(found.line()),
             found: Some(lint::to_json(found)),
             ..Self::error(found.rule(), lint::message(found))
+        }
+    }
+
+    pub(super) fn of_script(problem: ScriptProblem) -> Self {
+        Self {
+            line: Some(problem.line),
+            ..Self::warning(problem.kind.code(), problem.to_string())
+        }
+        .in_file(problem.path)
+    }
+
+    fn in_file(self, path: String) -> Self {
+        Self {
+            path: Some(path),
+            ..self
         }
     }
 
