@@ -4,7 +4,7 @@ use std::fmt;
 use std::path::Path;
 
 use crate::permission::quoted;
-use crate::requester::{CALLER_NAME, ROLES};
+use crate::requester::{CALLER_NAME, IMPORT_NAME, ROLES};
 use crate::{Answer, Permission, RuleSource};
 
 /// Maximum permissions in one question; larger requests are denied. An approver does not
@@ -136,7 +136,7 @@ impl PermissionDecision {
     }
 
     /// Returns who requested it: entries of `allowed-tools`, `the caller`, `its hooks`, `its
-    /// requirements` or `the policy`. The entries are text of the skill, truncated to 60
+    /// requirements`, `the policy`, `its last attempt` or `an import of its script`. The entries are text of the skill, truncated to 60
     /// characters.
     #[must_use]
     pub fn requested_by(&self) -> &[String] {
@@ -147,6 +147,13 @@ impl PermissionDecision {
     #[must_use]
     pub fn is_of_caller(&self) -> bool {
         self.requested_by.iter().any(|name| name == CALLER_NAME)
+    }
+
+    /// Returns true for a package that the skill imports and [does not
+    /// declare](crate::Request::undeclared_package).
+    #[must_use]
+    pub fn is_undeclared_package(&self) -> bool {
+        self.requested_by.iter().any(|name| name == IMPORT_NAME)
     }
 
     /// Returns the decision.

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use crate::question::{RaisedLimit, RunEffects};
-use crate::{Decision, Permission, PermissionDecision, ResourceLimits, Target};
+use crate::{Decision, Permission, PermissionDecision, Request, ResourceLimits, Target};
 
 /// An attempt of a run that ended, for a [further one](crate::Request::after) of the same run.
 /// [`Grants::attempt`](crate::Grants::attempt) creates it.
@@ -61,6 +61,14 @@ impl EarlierAttempt {
 }
 
 impl AttemptContent {
+    pub(crate) fn of(request: &Request) -> Self {
+        Self {
+            directory: request.directory.clone(),
+            digest: request.digest.clone(),
+            command_digest: request.ad_hoc_digest.clone(),
+        }
+    }
+
     /// Returns true for the same content, which is known only by its digest.
     pub(crate) fn is_same(&self, other: &Self) -> bool {
         self.digest.is_some() && self == other

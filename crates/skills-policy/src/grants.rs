@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use crate::earlier_attempt::AttemptContent;
 use crate::evaluation_result::RuleEvaluation;
 use crate::key_paths::may_hold_keys;
 use crate::path::without_final_slash;
@@ -74,7 +75,7 @@ impl Grants {
     pub fn attempt(&self, request: &Request) -> EarlierAttempt {
         let earlier = request.earlier_attempt();
         EarlierAttempt {
-            content: request.content(),
+            content: AttemptContent::of(request),
             decisions: self.decisions.clone(),
             limits: self.limits.clone(),
             attempts: earlier.map_or(0, |earlier| earlier.attempts) + 1,

@@ -67,6 +67,11 @@ impl PackagePattern {
         registry == self.registry && pattern.matches_name(&name.to_ascii_lowercase())
     }
 
+    /// Returns true if it matches all packages with a start of their names.
+    pub(crate) fn is_prefix(&self) -> bool {
+        self.is_prefix
+    }
+
     fn matches_name(&self, name: &str) -> bool {
         if self.is_prefix {
             name.starts_with(&self.name)

@@ -3,15 +3,17 @@
 mod approvals;
 mod asking;
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use self::approvals::{
     ApplicableApprovals, build_approval, build_session_approvals, content_status, coverage,
     matches_request, risk_notes,
 };
-use self::asking::request_catching_panics;
+use self::asking::{can_answer, request_catching_panics};
 use crate::approval::NullApprovalStore;
 use crate::decision::MAX_PENDING;
+use crate::earlier_attempt::AttemptContent;
 use crate::evaluation_result::{RuleEvaluation, is_standing_privilege};
 use crate::refused_permissions::{all_programs, allow_again, ask_for_refused, raised_limit};
 use crate::session_approvals::{Epoch, SessionApprovals};
@@ -228,7 +230,7 @@ impl PermissionManager {
             return self.decided(request, evaluation);
         }
         // An earlier attempt ran this content, with an approval if it takes one.
-        let same = earlier.filter(|earlier| earlier.content.is_same(&request.content()));
+        let same = earlier.filter(|earlier| earlier.content.is_same(&AttemptContent::of(request)));
         let requires_content_approval =
             same.is_none() && self.is_content_unapproved(request, &evaluation, &approvals);
         if purpose == Purpose::ApprovalInAdvance {
@@ -285,6 +287,9 @@ impl PermissionManager {
                 (Decision::Deny, DecisionReason::StrictMode)
             }
             None => (Decision::Deny, DecisionReason::NoApprover),
+            Some(approver) if !can_answer(approver, &pending.question) => {
+                (Decision::Deny, DecisionReason::NoApprover)
+            }
             Some(approver) => {
                 let response = request_catching_panics(approver, &pending.question).await;
                 self.apply_response(&pending, response)
@@ -297,6 +302,17 @@ impl PermissionManager {
     /// for this directory.
     pub fn has_stored_approval(&self, request: &Request) -> bool {
         matches!(self.store.load(&request.directory), Ok(Some(_)))
+    }
+
+    /// Returns the full names of the packages that the skill may import [without a
+    /// declaration](Request::undeclared_package): those that rules allow by exactly this name, or that
+    /// an approver allowed for this content. Whether a version is allowed is decided with the request.
+    #[must_use]
+    pub fn accepted_packages(&self, request: &Request) -> BTreeSet<String> {
+        let rules = self.policy.allow_rules(request);
+        let named = rules.filter_map(|rule| rule.target.package_name());
+        let approved = self.load_approvals(request).package_names();
+        named.chain(approved).collect()
     }
 
     /// Denies a pending question that was not answered in time.

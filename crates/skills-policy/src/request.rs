@@ -4,6 +4,7 @@ mod allowed_tool;
 mod classify;
 pub(crate) mod confinement;
 mod requested_permission;
+mod variable_source;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
@@ -11,9 +12,9 @@ use std::path::PathBuf;
 use self::allowed_tool::AllowedTool;
 pub(crate) use self::classify::innermost_protected;
 pub(crate) use self::requested_permission::{Basis, RequestedPermission};
-use crate::earlier_attempt::AttemptContent;
+pub use self::variable_source::VariableSource;
 use crate::package::normalize_package;
-use crate::requester::{CALLER_NAME, HOOKS_NAME, REQUIREMENTS_NAME};
+use crate::requester::{CALLER_NAME, HOOKS_NAME, IMPORT_NAME, REQUIREMENTS_NAME};
 use crate::{Capability, EarlierAttempt, HostPattern, Permission, ResourceLimits};
 
 /// Everything that a run asks for: permissions, limits, and what identifies the content.
@@ -59,7 +60,7 @@ pub struct Request {
     caller_permissions: Vec<Permission>,
     variables: Vec<(String, VariableSource)>,
     required_programs: Vec<String>,
-    packages: Vec<Permission>,
+    packages: Vec<(Permission, Basis)>,
     notes: Vec<String>,
     declared: BTreeSet<String>,
     dropped: BTreeSet<Capability>,
@@ -72,18 +73,6 @@ pub struct Request {
     pub(crate) read_only: BTreeSet<PathBuf>,
     pub(crate) limits: ResourceLimits,
     pub(crate) earlier: Option<EarlierAttempt>,
-}
-
-/// Where the value of a variable comes from. It decides whether the variable needs a rule or an
-/// approval: a value that the caller provides for a declared variable does not.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum VariableSource {
-    /// From the secrets of the host; the skill declares the variable.
-    Secret,
-    /// From the caller, for this run; the skill declares the variable. Needs no approval.
-    Caller,
-    /// From the caller; the skill does not declare the variable.
-    Undeclared,
 }
 
 impl Request {
@@ -295,11 +284,25 @@ impl Request {
 
     /// Requests a package that the skill declares, by its registry and name (`pypi:pypdf`), in a
     /// version; an empty one stands for a version that is not resolved yet.
-    pub fn package(mut self, name: impl Into<String>, version: impl Into<String>) -> Self {
-        let (name, version) = (name.into(), version.into());
+    pub fn package(self, name: impl Into<String>, version: impl Into<String>) -> Self {
+        self.with_package(name.into(), version.into(), Basis::Declared)
+    }
+
+    /// Requests a package that the skill does not declare and one of its files imports, as
+    /// [`package`](Self::package) does.
+    ///
+    /// Only a rule with this very name allows it, or an approver who saw it: rules for all packages
+    /// and for the start of a name, [trusted mode](crate::ApprovalMode::Trusted) and answers that
+    /// were given before the run do not.
+    pub fn undeclared_package(self, name: impl Into<String>, version: impl Into<String>) -> Self {
+        self.with_package(name.into(), version.into(), Basis::UndeclaredPackage)
+    }
+
+    fn with_package(mut self, name: String, version: String, basis: Basis) -> Self {
         // One spelling, so that an approval and a rule are about the same package.
         let name = normalize_package(&name).unwrap_or(name);
-        self.packages.push(Permission::Package { name, version });
+        let package = Permission::Package { name, version };
+        self.packages.push((package, basis));
         self
     }
 
@@ -449,15 +452,6 @@ impl Request {
         })
     }
 
-    /// Returns what the run would run.
-    pub(crate) fn content(&self) -> AttemptContent {
-        AttemptContent {
-            directory: self.directory.clone(),
-            digest: self.digest.clone(),
-            command_digest: self.ad_hoc_digest.clone(),
-        }
-    }
-
     /// Returns the digest that an approval of an ad-hoc command is stored under, for the command
     /// and the content together; `None` if the content has no digest.
     pub(crate) fn ad_hoc_content_digest(&self) -> Option<String> {
@@ -569,9 +563,12 @@ impl Request {
             let permission = Permission::Program(name.clone());
             (permission, REQUIREMENTS_NAME, Basis::Declared)
         });
-        let of_packages = self.packages.iter().map(|package| {
-            let requester = REQUIREMENTS_NAME;
-            (package.clone(), requester, Basis::Declared)
+        let of_packages = self.packages.iter().map(|(package, basis)| {
+            let requester = match basis {
+                Basis::UndeclaredPackage => IMPORT_NAME,
+                _ => REQUIREMENTS_NAME,
+            };
+            (package.clone(), requester, *basis)
         });
         of_caller
             .chain(of_variables)

@@ -12,7 +12,7 @@ use crate::rule_requests::requested_by_rules;
 use crate::target::Kind;
 use crate::{
     ApprovalMode, Capability, Decision, DecisionReason, Effect, FreeProgram, HostPattern,
-    Permission, PermissionDecision, Policy, Request, Rule, RuleSource, is_unsafe_variable,
+    Permission, PermissionDecision, Policy, Request, Rule, RuleSource, Target, is_unsafe_variable,
     is_variable_name,
 };
 
@@ -92,7 +92,8 @@ impl Policy {
     /// requested package needs.
     #[must_use]
     pub fn denying_rule(&self, directory: &Path, permission: &Permission) -> Option<&Rule> {
-        self.matching_rules(directory, permission).deny
+        let allows = |_: &Target| false;
+        self.matching_rules(directory, permission, allows).deny
     }
 
     pub(crate) fn decide_permission(
@@ -123,7 +124,10 @@ impl Policy {
         if let Some(reason) = forbidden_reason(request, requested) {
             return (Decision::Deny, DecisionReason::Forbidden { reason });
         }
-        let rules = self.matching_rules(&request.directory, &requested.permission);
+        let permission = &requested.permission;
+        let rules = self.matching_rules(&request.directory, permission, |target| {
+            requested.is_allowed_by(target)
+        });
         if let Some(rule) = rules.deny {
             return (Decision::Deny, rule_reason(rule));
         }
@@ -164,7 +168,12 @@ impl Policy {
 
     /// Returns the rules that match a permission. Of several with one effect the decision names
     /// that of the most general source, and the first of these.
-    fn matching_rules(&self, directory: &Path, permission: &Permission) -> MatchingRules<'_> {
+    fn matching_rules(
+        &self,
+        directory: &Path,
+        permission: &Permission,
+        allows: impl Fn(&Target) -> bool,
+    ) -> MatchingRules<'_> {
         let mut found = MatchingRules::default();
         // One pass without an early exit: a later `deny` rule must be found in any order.
         for rule in self.rules.iter().filter(|rule| rule.applies_to(directory)) {
@@ -180,7 +189,7 @@ impl Policy {
                         keep_more_general(&mut found.admin_ask, rule);
                     }
                 }
-                Effect::Allow if rule.target.allows(permission) && self.may_allow(rule) => {
+                Effect::Allow if allows(&rule.target) && self.may_allow(rule) => {
                     keep_more_general(&mut found.allow, rule);
                     if rule.source == RuleSource::Invocation {
                         keep_more_general(&mut found.invocation_allow, rule);
@@ -193,7 +202,7 @@ impl Policy {
     }
 
     /// Returns the `allow` rules that apply to a request.
-    fn allow_rules(&self, request: &Request) -> impl Iterator<Item = &Rule> {
+    pub(crate) fn allow_rules(&self, request: &Request) -> impl Iterator<Item = &Rule> {
         let rules = self
             .rules
             .iter()

@@ -154,6 +154,25 @@ impl Target {
         }
     }
 
+    /// Returns true if `self` names exactly one package, which is that of `permission`.
+    pub(crate) fn is_exactly(&self, permission: &Permission) -> bool {
+        match (&self.0, permission) {
+            (Kind::Package(pattern), Permission::Package { name, .. }) => {
+                !pattern.is_prefix() && pattern.matches(name)
+            }
+            _ => false,
+        }
+    }
+
+    /// Returns the full name of the one package that it names; `None` for other targets and for
+    /// patterns.
+    pub(crate) fn package_name(&self) -> Option<String> {
+        match &self.0 {
+            Kind::Package(pattern) if !pattern.is_prefix() => Some(pattern.to_string()),
+            _ => None,
+        }
+    }
+
     /// Returns true if denying `self` denies `permission`: it covers all of it, or a part that
     /// cannot be subtracted. Hosts can be subtracted, directories and programs cannot.
     pub(crate) fn forbids(&self, permission: &Permission) -> bool {

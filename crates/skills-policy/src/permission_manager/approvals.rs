@@ -48,6 +48,17 @@ impl ApplicableApprovals {
         }
     }
 
+    /// Returns the full names of the packages that are approved for the content.
+    pub(super) fn package_names(&self) -> BTreeSet<String> {
+        let approved = self.for_content.iter();
+        let permissions = approved.flat_map(|approval| &approval.permissions);
+        let names = permissions.filter_map(|permission| match permission {
+            Permission::Package { name, .. } => Some(name.clone()),
+            _ => None,
+        });
+        names.collect()
+    }
+
     /// Returns true if an approval covers a pending permission.
     fn covers(&self, request: &Request, decision: &PermissionDecision) -> bool {
         let covers = |approvals: &[Approval]| {

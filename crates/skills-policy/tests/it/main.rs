@@ -24,3 +24,4 @@ mod rule;
 mod rule_requests;
 mod spelling;
 mod standing_rules;
+mod undeclared_packages;
