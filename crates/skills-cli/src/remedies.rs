@@ -159,31 +159,53 @@ impl RemedyDescriptions {
         if missing.is_started_by_script {
             return get;
         }
+        if let Some(rule) = missing.allowing_rule.as_deref().and_then(rule_word) {
+            return self.allow_package(&rule, package, interpreter);
+        }
         let other = self.interpreter(kind, interpreter, get);
         let install = install_command(skill, missing.declaring_script.as_deref());
-        let packages = if missing.is_installable {
-            install.map(|install| format!("install its packages with `{install}`"))
-        } else {
-            install.and_then(|install| accept_packages(skill, &missing.acceptable, &install))
-        };
-        match packages {
+        let install = install.filter(|_| missing.is_installable);
+        match install.map(|install| format!("install its packages with `{install}`")) {
             Some(packages) => format!("{packages}, or {other}"),
             None => other,
         }
     }
 
+    /// Returns how to allow exactly one package, or to use the virtual environment of the user.
+    fn allow_package(&self, rule: &str, package: &str, ran: Option<&Path>) -> String {
+        let allow = match self.style {
+            RemedyStyle::Run | RemedyStyle::Call => {
+                format!("allow exactly the package `{package}` with `--allow {rule}`")
+            }
+            RemedyStyle::Server => format!(
+                "add `--allow {rule}` to the skills server, which allows exactly the package `{package}`"
+            ),
+        };
+        match self.environment_option(ScriptType::Python, ran) {
+            Some(other) => format!("{allow}, or {other}"),
+            None => allow,
+        }
+    }
+
+    /// Returns how to run with the Python of the virtual environment of the user, if there is another one
+    /// than the one that ran.
+    fn environment_option(&self, script_type: ScriptType, ran: Option<&Path>) -> Option<String> {
+        let mut pythons = self.pythons.iter();
+        let other = pythons
+            .find(|python| script_type == ScriptType::Python && Some(python.as_path()) != ran);
+        let python = shell_word(&other?.to_string_lossy())?;
+        let option = self.option(&format!("--interpreter python={python}"));
+        let instead = ran.map(|ran| format!(" instead of `{}`", ran.display()));
+        let instead = instead.unwrap_or_default();
+        Some(format!(
+            "run it with the Python of the virtual environment{instead}: {option}"
+        ))
+    }
+
     /// Returns how to run with an interpreter that has a package, or how to `get` the package.
     fn interpreter(&self, script_type: ScriptType, ran: Option<&Path>, get: String) -> String {
-        let other = self
-            .pythons
-            .iter()
-            .find(|python| script_type == ScriptType::Python && Some(python.as_path()) != ran);
-        let other = other.and_then(|python| shell_word(&python.to_string_lossy()));
-        if let Some(python) = other {
-            let option = self.option(&format!("--interpreter python={python}"));
-            let instead = ran.map(|ran| format!(" instead of `{}`", ran.display()));
-            let instead = instead.unwrap_or_default();
-            return format!("run it with the Python of the virtual environment{instead}: {option}");
+        if let Some(other) = self.environment_option(script_type, ran) {
+            return other;
         }
         if script_type == ScriptType::Node {
             return get;
@@ -262,15 +284,6 @@ fn started_interpreter(script_type: ScriptType, package: &str) -> String {
         return format!("install `{package}` where the `node` that the script starts finds it");
     }
     format!("install `{package}` for the `python3` that the script starts")
-}
-
-/// Returns how the user accepts packages for a skill that does not declare them, in the imperative;
-/// `None` without packages.
-fn accept_packages(skill: &str, packages: &[String], install: &str) -> Option<String> {
-    let command = accept_command(skill, packages)?;
-    Some(format!(
-        "accept its packages with `{command}` and install them with `{install}`"
-    ))
 }
 
 /// Returns the command that installs the packages of a skill, or those of a script that declares its

@@ -4,7 +4,9 @@ use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use crate::error::{SetupError, SetupErrorKind, shown};
 use crate::plan::Plan;
+use crate::setup::{files_of_package, is_file_of_module};
 
 /// The record of an environment, beside its files.
 pub(crate) const RECORD_FILE: &str = "environment.json";
@@ -41,6 +43,30 @@ impl Environment {
     pub fn python(&self) -> Option<PathBuf> {
         let python = self.directory.join(PYTHON_DIR).join("bin/python");
         self.plan.python_lock.is_some().then_some(python)
+    }
+
+    /// Checks that an installed Python package has a module among its files, as its `RECORD` lists them.
+    /// `package` is a full name, such as `pypi:pypdf`, and `module` can be dotted.
+    ///
+    /// # Errors
+    /// Fails if it has not: a package of that name is another one.
+    pub fn check_module(&self, package: &str, module: &str) -> Result<(), SetupError> {
+        let name = package.strip_prefix("pypi:").unwrap_or(package);
+        let files = files_of_package(&self.directory, name);
+        let path = module.replace('.', "/");
+        if files.iter().any(|file| is_file_of_module(file, &path)) {
+            return Ok(());
+        }
+        let reason = format!(
+            "`{}` has no module `{}`, so it is another package than the one that the script imports",
+            shown(name),
+            shown(module)
+        );
+        Err(SetupError::new(
+            SetupErrorKind::Declaration,
+            "install",
+            reason,
+        ))
     }
 
     /// Returns the directory of its packages for Node, if it has any.

@@ -13,6 +13,7 @@ use skills_sandbox::{
     CancellationToken, Job, Program, Quota, RunOutput, Sandbox, ScriptType, Termination,
 };
 
+pub(crate) use self::python::{files_of_package, is_file_of_module};
 use crate::error::{SetupError, SetupErrorKind};
 use crate::installed::ReportedPython;
 use crate::plan::{Plan, host_of};

@@ -15,6 +15,7 @@ use crate::cancellation::unless_cancelled;
 use crate::check::Checked;
 use crate::error::RuntimeError;
 use crate::grant_checks::{is_privileged, is_writable};
+use crate::next_attempt::NextAttempt;
 use crate::options::Workspace;
 use crate::output_files::OutputFiles;
 use crate::packages::RunPackages;
@@ -56,24 +57,28 @@ struct Wishes {
 
 impl Authorized {
     /// Authorizes an attempt by rules, stored approvals, then the approver. A further one also asks for what
-    /// the `earlier` one was refused. What the run can go
+    /// the earlier one was refused or did not find. What the run can go
     /// without is left out if nothing grants it: required programs, then packages. Many scripts need
     /// them only for a part of what they do.
     pub(crate) async fn decide(
         checked: Arc<Checked>,
-        earlier: Option<&EarlierAttempt>,
+        next: Option<&NextAttempt>,
         record: &mut RunRecord,
     ) -> Result<AttemptDecision, RuntimeError> {
         let planned = checked.planned();
         let scratch = &planned.services().config().directories.scratch;
         // Before the decision, since grants have its path.
         let workspace = ActiveWorkspace::new(&planned.options().workspace, scratch)?;
-        let mut wishes = Wishes::all(&checked);
+        let packages = next
+            .map_or(checked.packages(), |next| &next.packages)
+            .clone();
+        let mut wishes = Wishes::all(&checked, &packages);
         loop {
-            let request = in_workspace(wishes.request(&checked), &checked, workspace.as_ref());
+            let request = wishes.request(&checked, &packages);
+            let request = in_workspace(request, &checked, workspace.as_ref());
             let request = planned.without_unanswerable(request);
-            let request = match earlier {
-                Some(earlier) => after_attempt(request, &checked, earlier),
+            let request = match next {
+                Some(next) => after_attempt(request, &checked, &next.earlier),
                 None => request,
             };
             let (decision, content) = decide(&checked, &request, record).await?;
@@ -86,14 +91,17 @@ impl Authorized {
                         grants,
                         content,
                         workspace,
-                        packages: wishes.granted_packages(&checked),
+                        packages: wishes.granted_packages(&checked, &packages),
                         dropped_programs: wishes.dropped_programs(&checked),
                         checked,
                     })));
                 }
                 Authorization::Denied(denial) => denial,
             };
-            match wishes.reduced(&checked).filter(|_| !denial.was_asked()) {
+            match wishes
+                .reduced(&checked, &packages)
+                .filter(|_| !denial.was_asked())
+            {
                 Some(reduced) => wishes = reduced,
                 None => {
                     record.record_decision(Disposition::Denied, denial.decisions());
@@ -241,15 +249,15 @@ impl Authorized {
 }
 
 impl Wishes {
-    fn all(checked: &Checked) -> Self {
+    fn all(checked: &Checked, packages: &RunPackages) -> Self {
         Self {
-            packages: checked.packages().is_pending(),
+            packages: packages.is_pending(),
             programs: !checked.programs().is_empty(),
         }
     }
 
     /// Returns the next smaller set: without programs, then without packages and with programs.
-    fn reduced(self, checked: &Checked) -> Option<Self> {
+    fn reduced(self, checked: &Checked, packages: &RunPackages) -> Option<Self> {
         if self.programs {
             Some(Self {
                 programs: false,
@@ -258,17 +266,17 @@ impl Wishes {
         } else if self.packages {
             Some(Self {
                 packages: false,
-                ..Self::all(checked)
+                ..Self::all(checked, packages)
             })
         } else {
             None
         }
     }
 
-    fn request(self, checked: &Checked) -> Request {
+    fn request(self, checked: &Checked, packages: &RunPackages) -> Request {
         let mut request = checked.request().clone();
         if self.packages {
-            request = checked.packages().request_pending(request);
+            request = packages.request_pending(request);
         }
         if self.programs {
             let programs = checked.programs().iter();
@@ -277,11 +285,11 @@ impl Wishes {
         request
     }
 
-    fn granted_packages(self, checked: &Checked) -> RunPackages {
+    fn granted_packages(self, checked: &Checked, packages: &RunPackages) -> RunPackages {
         if self.packages {
-            checked.packages().clone()
+            packages.clone()
         } else {
-            checked.packages().without_pending(checked.planned())
+            packages.without_pending(checked.planned())
         }
     }
 

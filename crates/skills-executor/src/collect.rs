@@ -3,9 +3,6 @@
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
-use cap_std::ambient_authority;
-use cap_std::fs::Dir;
-use skills_policy::EarlierAttempt;
 use skills_sandbox::{RunOutput, ScriptType};
 
 use crate::artifacts::ExecutionArtifacts;
@@ -13,20 +10,19 @@ use crate::authorize::Authorized;
 use crate::execution_mode::ExecutionMode;
 use crate::explain::{
     Cause, EndedRun, OutsideLink, ProgramPaths, RuleCheck, RunExplanation, executed_files,
-    find_outside_link, foreign_owner, interpreted_type, is_own_module,
+    find_outside_link, foreign_owner, interpreted_type,
 };
 use crate::grant_checks::{copies, used_tools};
-use crate::next_attempt::{earlier_attempt, effects};
+use crate::local_module::{LocalModulePlace, local_module};
+use crate::next_attempt::{EndedAttempt, earlier_attempt, effects};
 use crate::options::Workspace;
-use crate::packages::with_package_advice;
+use crate::packages::{ImportedPackage, with_package_advice};
 use crate::plan::Planned;
 use crate::redaction::Redactor;
 use crate::run_notes::{report_omitted, report_unwritten_files};
 
 /// The most bytes of a script that are searched for what it does.
 const MAX_SCRIPT_BYTES: u64 = 1 << 20;
-/// The most directories beside a skill that are searched for a module.
-const MAX_NEIGHBORS: usize = 200;
 
 /// An attempt whose program ended.
 pub(crate) struct Finished {
@@ -62,7 +58,7 @@ impl Finished {
     pub(crate) fn into_artifacts(
         self,
         redactor: &Redactor,
-    ) -> (ExecutionArtifacts, Option<EarlierAttempt>) {
+    ) -> (ExecutionArtifacts, Option<EndedAttempt>) {
         let run = &self.authorized;
         let (planned, grants) = (run.planned(), run.grants());
         let mut output = redactor.redact_streams(self.output);
@@ -77,12 +73,16 @@ impl Finished {
         };
         let mut explanation = RunExplanation::new(&ended);
         explanation.facts.extend(executed);
-        explanation.cause = explanation
+        let completed = explanation
             .cause
-            .and_then(|cause| complete_cause(cause, run));
+            .take()
+            .map(|cause| complete_cause(cause, run));
+        let (cause, imported) = completed.unwrap_or_default();
+        explanation.cause = cause;
         let done = effects(run, &output, &output_files, self.has_events);
         // Before texts are redacted, which can be parts of paths.
         let earlier = earlier_attempt(run, &ended, &explanation, done);
+        let earlier = earlier.and_then(|earlier| EndedAttempt::new(earlier, imported, run));
         // Before the remedies, which repeat names of the facts and the cause.
         explanation.redact(redactor);
         explanation.add_remedies(&ended);
@@ -155,20 +155,26 @@ fn outside_link(run: &Authorized, output: &RunOutput, started: SystemTime) -> Op
     }
 }
 
-/// Adds to a missing package what is known about it. A missing file of the skill is not one.
-fn complete_cause(mut cause: Cause, run: &Authorized) -> Option<Cause> {
+/// Adds to a missing package what is known about it, and returns the package that a further attempt can
+/// have. A missing file of the skill is not one.
+fn complete_cause(mut cause: Cause, run: &Authorized) -> (Option<Cause>, Option<ImportedPackage>) {
     let (planned, packages) = (run.planned(), run.packages());
     let Cause::MissingPackage(missing) = &mut cause else {
-        return Some(cause);
+        return (Some(cause), None);
     };
-    if missing.script_type == ScriptType::Python {
-        if is_missing_own_module(&missing.package, planned) {
-            return None;
-        }
-        if is_module_beside_skill(&missing.package, planned) {
+    let place = if missing.script_type == ScriptType::Python {
+        let (path, text) = script(planned);
+        local_module(&missing.package, planned, (path, &text))
+    } else {
+        None
+    };
+    match place {
+        Some(LocalModulePlace::Skill) => return (None, None),
+        Some(place @ (LocalModulePlace::BesideSkill | LocalModulePlace::Workspace)) => {
             let module = std::mem::take(&mut missing.package);
-            return Some(Cause::LocalModule { module });
+            return (Some(Cause::LocalModule { module, place }), None);
         }
+        Some(LocalModulePlace::SkillDirectory) | None => {}
     }
     // What a script starts is in its search path, not the configured interpreter.
     if !missing.is_started_by_script {
@@ -177,8 +183,8 @@ fn complete_cause(mut cause: Cause, run: &Authorized) -> Option<Cause> {
             .filter(|_| missing.script_type == ScriptType::Python)
             .or_else(|| planned.interpreter(missing.script_type));
     }
-    with_package_advice(planned, packages, missing);
-    Some(cause)
+    let imported = with_package_advice(planned, packages, missing);
+    (Some(cause), imported.filter(|_| place.is_none()))
 }
 
 /// Returns what the caller passed to the program, as text.
@@ -197,43 +203,4 @@ fn script(planned: &Planned) -> (&str, String) {
     let text = skill.files.read(script_path, MAX_SCRIPT_BYTES);
     let text = text.unwrap_or_default();
     (script_path, String::from_utf8_lossy(&text).into_owned())
-}
-
-/// Returns true if a missing module is a file of the skill itself: no package has it.
-fn is_missing_own_module(module: &str, planned: &Planned) -> bool {
-    let Some(skill) = planned.skill() else {
-        return false;
-    };
-    let listing = skill.files.list("").unwrap_or_default();
-    let paths = listing.resources.iter().map(|file| file.path.as_str());
-    is_own_module(paths, script(planned).0, module)
-}
-
-/// Returns true if a directory beside the skill has a missing module, which the script imports. Anybody
-/// could register a package of its name.
-fn is_module_beside_skill(module: &str, planned: &Planned) -> bool {
-    let top = module.split('.').next().unwrap_or(module);
-    let is_name = top.chars().all(|c| c.is_alphanumeric() || c == '_');
-    let is_import = |line: &str| {
-        let rest = line.trim_start().strip_prefix("import ");
-        let rest = rest.or_else(|| line.trim_start().strip_prefix("from "));
-        let named = rest.and_then(|rest| rest.split(['.', ' ', ',']).next());
-        named == Some(top)
-    };
-    let parent = planned
-        .skill()
-        .and_then(|skill| skill.entry.directory().parent());
-    let Some(parent) = parent.filter(|_| is_name && script(planned).1.lines().any(is_import))
-    else {
-        return false;
-    };
-    let has_module = |directory: PathBuf| {
-        directory.join(format!("{top}.py")).is_file()
-            || directory.join(top).join("__init__.py").is_file()
-    };
-    let entries = Dir::open_ambient_dir(parent, ambient_authority()).and_then(|dir| dir.entries());
-    let names = entries.into_iter().flatten().flatten().take(MAX_NEIGHBORS);
-    names
-        .map(|entry| parent.join(entry.file_name()))
-        .any(has_module)
 }

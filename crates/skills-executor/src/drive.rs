@@ -16,7 +16,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use skills_discovery::SkillFiles;
-use skills_policy::{Denial, EarlierAttempt};
+use skills_policy::Denial;
 use skills_sandbox::SandboxError;
 
 use crate::artifacts::ExecutionArtifacts;
@@ -25,6 +25,7 @@ use crate::check::Checked;
 use crate::error::{Repr, RuntimeError};
 use crate::explain::Remedy;
 use crate::host_command::HostCommand;
+use crate::next_attempt::{EndedAttempt, NextAttempt};
 use crate::options::ExecutionOptions;
 use crate::output_lines::Listener;
 use crate::plan::Planned;
@@ -139,7 +140,7 @@ async fn run_recorded(
         AttemptDecision::Denied(denial) => return Ok(denied(&checked, denial)),
     };
     match start(*authorized, events.clone(), record).await? {
-        (artifacts, Some(earlier)) => repeat(&checked, artifacts, earlier, events, record).await,
+        (artifacts, Some(ended)) => repeat(&checked, artifacts, ended, events, record).await,
         (artifacts, None) => Ok(artifacts),
     }
 }
@@ -159,7 +160,7 @@ fn line_listener(planned: &Planned) -> Option<Listener> {
 /// How a further attempt ended.
 enum Further {
     /// The program ended, with what a further attempt has to know.
-    Ended(Box<(ExecutionArtifacts, Option<EarlierAttempt>)>),
+    Ended(Box<(ExecutionArtifacts, Option<EndedAttempt>)>),
     Denied(Denial),
     /// It is allowed, and was not started: the earlier attempt has done what it would do again.
     Allowed {
@@ -173,7 +174,7 @@ enum Further {
 async fn repeat(
     checked: &Arc<Checked>,
     mut artifacts: ExecutionArtifacts,
-    mut earlier: EarlierAttempt,
+    mut ended: EndedAttempt,
     events: Option<Listener>,
     record: &mut RunRecord,
 ) -> Result<ExecutionArtifacts, RuntimeError> {
@@ -183,15 +184,18 @@ async fn repeat(
         return Ok(artifacts);
     }
     for _ in 1..planned.options().attempts() {
+        let Some(next) = ended.next(checked, &mut artifacts).await else {
+            return Ok(artifacts);
+        };
         artifacts = record.close_attempt(&services.config().recorder, artifacts)?;
-        let next = further_attempt(checked.clone(), earlier, events.clone(), record).await;
-        let unstarted = match next {
-            Ok(Further::Ended(ended)) => match *ended {
-                (ended, Some(refused)) => {
-                    (artifacts, earlier) = (ended, refused);
+        let further = further_attempt(checked.clone(), next, events.clone(), record).await;
+        let unstarted = match further {
+            Ok(Further::Ended(further)) => match *further {
+                (further, Some(refused)) => {
+                    (artifacts, ended) = (further, refused);
                     continue;
                 }
-                (ended, None) => return Ok(ended),
+                (further, None) => return Ok(further),
             },
             Ok(Further::Same) => {
                 record.discard();
@@ -224,24 +228,25 @@ async fn repeat(
     Ok(artifacts)
 }
 
-/// Authorizes what was checked with what the earlier attempt was refused, and runs it if nothing is done
+/// Authorizes what was checked with what the earlier attempt lacked, and runs it if nothing is done
 /// twice.
 async fn further_attempt(
     checked: Arc<Checked>,
-    earlier: EarlierAttempt,
+    next: NextAttempt,
     events: Option<Listener>,
     record: &mut RunRecord,
 ) -> Result<Further, RuntimeError> {
-    let authorized = match Authorized::decide(checked, Some(&earlier), record).await? {
+    let authorized = match Authorized::decide(checked, Some(&next), record).await? {
         AttemptDecision::Granted(authorized) => authorized,
         AttemptDecision::Denied(denial) => return Ok(Further::Denied(denial)),
     };
-    if authorized.grants().add_nothing_to(&earlier) {
+    let earlier = &next.earlier;
+    if authorized.grants().add_nothing_to(earlier) {
         return Ok(Further::Same);
     }
     if !earlier.done.is_none() {
         return Ok(Further::Allowed {
-            for_later_runs: authorized.is_for_later_runs(&earlier),
+            for_later_runs: authorized.is_for_later_runs(earlier),
         });
     }
     let ended = start(*authorized, events, record).await?;
@@ -253,7 +258,7 @@ async fn start(
     authorized: Authorized,
     events: Option<Listener>,
     record: &mut RunRecord,
-) -> Result<(ExecutionArtifacts, Option<EarlierAttempt>), RuntimeError> {
+) -> Result<(ExecutionArtifacts, Option<EndedAttempt>), RuntimeError> {
     let ready = Ready::prepare(authorized, events, record).await?;
     let finished = ready.run(record).await?;
     Ok(finished.into_artifacts(&record.redactor))

@@ -25,8 +25,8 @@ use skills_sandbox::{Evidence, RefusedOperation};
 
 use crate::redaction::Redactor;
 
+pub(crate) use cause::interpreted_type;
 pub use cause::{Cause, DeclaredPackages, LimitKind, MissingPackage, WithheldVariable};
-pub(crate) use cause::{interpreted_type, is_own_module};
 pub(crate) use ended_run::EndedRun;
 pub use facts::{Allowance, Fact, FactKind, ProgramFiles, RefusedFact};
 pub(crate) use files::executed_files;
@@ -81,6 +81,18 @@ impl RunExplanation {
             omitted: refusals.omitted(),
             cause: cause::cause(run, &refusals),
             remedies: Vec::new(),
+        }
+    }
+
+    /// Removes the rule for a missing package, which no index has.
+    pub(crate) fn withdraw_package(&mut self) {
+        if let Some(Cause::MissingPackage(missing)) = &mut self.cause {
+            missing.allowing_rule = None;
+        }
+        for remedy in &mut self.remedies {
+            if let Remedy::Package { missing, .. } = remedy {
+                missing.allowing_rule = None;
+            }
         }
     }
 

@@ -32,6 +32,7 @@ mod grant_checks;
 mod host_command;
 mod input_protocol;
 mod job;
+mod local_module;
 mod machine;
 mod missing_paths;
 mod next_attempt;

@@ -5,17 +5,82 @@ use skills_policy::{
 };
 use skills_sandbox::{OutputStream, RunOutput, Termination};
 
+use crate::artifacts::ExecutionArtifacts;
 use crate::authorize::Authorized;
+use crate::check::Checked;
 use crate::explain::{Cause, EndedRun, FactKind, RunExplanation};
 use crate::options::Workspace;
 use crate::output_files::OutputFiles;
+use crate::packages::{ImportedPackage, RunPackages};
 
 /// The factors by which a further attempt raises a limit that was reached.
 const MEMORY_FACTOR: u64 = 4;
 const TIME_FACTOR: u32 = 10;
 
+/// An attempt that failed, with what a further one could have in addition.
+pub(crate) struct EndedAttempt {
+    earlier: EarlierAttempt,
+    /// The package that a file of the skill imports and that was not found.
+    imported: Option<ImportedPackage>,
+    packages: RunPackages,
+}
+
+/// What a further attempt continues, and its packages.
+pub(crate) struct NextAttempt {
+    pub(crate) earlier: EarlierAttempt,
+    pub(crate) packages: RunPackages,
+}
+
+impl EndedAttempt {
+    /// `None` if a further attempt would be the same.
+    pub(crate) fn new(
+        earlier: EarlierAttempt,
+        imported: Option<ImportedPackage>,
+        run: &Authorized,
+    ) -> Option<Self> {
+        let is_refused = !earlier.refused.is_empty() || earlier.raised.is_some();
+        (is_refused || imported.is_some()).then(|| Self {
+            earlier,
+            imported,
+            packages: run.packages().clone(),
+        })
+    }
+
+    /// Returns what a further attempt has in addition, with the version of the package that was not
+    /// found; `None` if it would be the same. The results of the attempt get a note if there is no such
+    /// package.
+    pub(crate) async fn next(
+        self,
+        checked: &Checked,
+        artifacts: &mut ExecutionArtifacts,
+    ) -> Option<NextAttempt> {
+        let Self {
+            earlier,
+            imported,
+            packages,
+        } = self;
+        let found = match imported {
+            Some(imported) => packages.with_import(checked, imported).await,
+            None => Ok(None),
+        };
+        let found = found.unwrap_or_else(|reason| {
+            artifacts.explanation.withdraw_package();
+            artifacts.notes.push(reason);
+            None
+        });
+        let is_same = earlier.refused.is_empty() && earlier.raised.is_none();
+        if is_same && found.is_none() {
+            return None;
+        }
+        Some(NextAttempt {
+            earlier,
+            packages: found.unwrap_or(packages),
+        })
+    }
+}
+
 /// Returns what a failed attempt was refused, as far as the runtime itself observed it, and what it has
-/// done. `None` after a success, and if a further attempt would be the same.
+/// done. `None` after a success.
 pub(crate) fn earlier_attempt(
     run: &Authorized,
     ended: &EndedRun<'_>,
@@ -37,7 +102,7 @@ pub(crate) fn earlier_attempt(
     earlier.raised = raised(run, ended.output, explanation, policy);
     earlier.done = done;
     earlier.add_time(ended.output.duration);
-    (!earlier.refused.is_empty() || earlier.raised.is_some()).then_some(earlier)
+    Some(earlier)
 }
 
 /// Returns the rules that would have allowed what was refused, without those that no message suggests.

@@ -5,12 +5,16 @@ use std::path::PathBuf;
 use skills_policy::Request;
 use skills_sandbox::Job;
 
+use crate::check::Checked;
 use crate::error::RuntimeError;
 use crate::explain::MissingPackage;
 use crate::plan::Planned;
 
 #[derive(Clone, Default)]
 pub(crate) struct RunPackages {}
+
+/// There is none.
+pub(crate) enum ImportedPackage {}
 
 #[expect(clippy::unused_self, reason = "the same as with packages")]
 impl RunPackages {
@@ -34,6 +38,14 @@ impl RunPackages {
         Ok(())
     }
 
+    pub(crate) async fn with_import(
+        &self,
+        _checked: &Checked,
+        imported: ImportedPackage,
+    ) -> Result<Option<Self>, String> {
+        match imported {}
+    }
+
     pub(crate) fn add_to(&self, job: Job) -> Job {
         job
     }
@@ -51,5 +63,6 @@ pub(crate) fn with_package_advice(
     _planned: &Planned,
     _packages: &RunPackages,
     _missing: &mut MissingPackage,
-) {
+) -> Option<ImportedPackage> {
+    None
 }

@@ -14,6 +14,7 @@ mod advice;
 mod config;
 mod declared;
 mod setup;
+mod undeclared;
 
 use std::sync::Arc;
 
@@ -28,6 +29,7 @@ pub(crate) use advice::{mentioned_packages_of, with_package_advice};
 pub use config::PackageConfig;
 use declared::declaring_script;
 pub(crate) use declared::{DeclaringRun, MissingPackages, declared_packages, script_of};
+pub(crate) use skills_packages::ImportedPackage;
 
 /// The packages of a run.
 #[derive(Clone, Default)]
@@ -35,9 +37,17 @@ pub(crate) struct RunPackages {
     /// The installed environment.
     environment: Option<Environment>,
     /// What has to be installed once the run is authorized.
-    pending: Option<Arc<(MissingPackages, Plan)>>,
+    pending: Option<Arc<Pending>>,
+    /// Those among them, and of the environment, that the skill imports without a declaration.
+    undeclared: Vec<ImportedPackage>,
     /// Missing packages that the run goes on without, and why.
     note: Option<String>,
+}
+
+/// Packages that have to be installed.
+struct Pending {
+    missing: MissingPackages,
+    plan: Plan,
 }
 
 impl RunPackages {
@@ -79,6 +89,9 @@ impl RunPackages {
             return Ok(Self::default());
         };
         run.ask_image().await;
+        if let Some(accepted) = run.accepted(request).await? {
+            return Ok(accepted);
+        }
         let Some(missing) = run.missing() else {
             return Ok(Self::default());
         };
@@ -109,7 +122,10 @@ impl RunPackages {
             return Ok(Self::without(&missing, &rule));
         }
         Ok(Self {
-            pending: Some(Arc::new((missing, resolved))),
+            pending: Some(Arc::new(Pending {
+                missing,
+                plan: resolved,
+            })),
             ..Self::default()
         })
     }
@@ -122,7 +138,7 @@ impl RunPackages {
     /// Requests the packages that have to be installed.
     pub(crate) fn request_pending(&self, request: Request) -> Request {
         match self.pending.as_deref() {
-            Some((_, resolved)) => request_planned(request, resolved),
+            Some(pending) => request_planned(request, &pending.plan, &self.undeclared),
             None => request,
         }
     }
@@ -130,7 +146,7 @@ impl RunPackages {
     /// Returns the packages of a run that goes on without those that have to be installed.
     pub(crate) fn without_pending(&self, planned: &Planned) -> Self {
         match self.pending.as_deref() {
-            Some((missing, _)) => Self::without(missing, &install_advice(planned)),
+            Some(pending) => Self::without(&pending.missing, &install_advice(planned)),
             None => self.clone(),
         }
     }
@@ -140,11 +156,15 @@ impl RunPackages {
         let (Some(run), Some(pending)) = (DeclaringRun::new(planned), self.pending.take()) else {
             return Ok(());
         };
-        let (missing, resolved) = &*pending;
+        let Pending { missing, plan } = &*pending;
         let context = run.setup_context(&planned.options().context)?;
         let store = &run.config.store;
-        let installed = store.install(&missing.project, &missing.key, resolved, &context);
-        self.environment = Some(installed.await?);
+        let installed = store.install(&missing.project, &missing.key, plan, &context);
+        let environment = installed.await?;
+        for imported in &self.undeclared {
+            environment.check_module(&imported.package.name(), &imported.module)?;
+        }
+        self.environment = Some(environment);
         Ok(())
     }
 }
@@ -202,16 +222,36 @@ fn is_plain_word(text: &str) -> bool {
     !text.is_empty() && !text.starts_with('-') && text.chars().all(is_plain)
 }
 
-/// Requests the declared packages of a plan, and tells the approver about all.
-fn request_planned(request: Request, resolved: &Plan) -> Request {
-    let declared = resolved
+/// Requests the packages of a plan that the skill declares or imports, and tells the approver about all.
+fn request_planned(request: Request, resolved: &Plan, undeclared: &[ImportedPackage]) -> Request {
+    let is_undeclared = |name: &String| {
+        undeclared
+            .iter()
+            .any(|imported| imported.package.name() == *name)
+    };
+    let named = resolved
         .packages
         .iter()
         .filter(|package| package.is_declared);
-    let request = declared.fold(request, |request, package| {
-        request.package(package.full_name(), &package.version)
+    let request = named.fold(request, |request, package| {
+        let name = package.full_name();
+        if is_undeclared(&name) {
+            request.undeclared_package(name, &package.version)
+        } else {
+            request.package(name, &package.version)
+        }
+    });
+    let request = undeclared.iter().fold(request, |request, imported| {
+        let (file, module) = (shown(&imported.file), shown(&imported.module));
+        let reason = format!("`{file}` imports `{module}`, which the skill does not declare");
+        request.note(reason)
     });
     request.note(format!("installs {resolved}"))
+}
+
+/// Returns text of a skill as a part of a note.
+fn shown(text: &str) -> String {
+    text.escape_debug().to_string()
 }
 
 fn package_permission(package: &skills_deps::PlannedPackage) -> Permission {

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use crate::files::ReadFile;
 use crate::listed::{ListedPackage, Registry};
-use crate::module_names::package_of_module;
+use crate::module_names::{is_at_or_below, is_shared_namespace, package_of_module};
 
 /// The directory with the sources of WebAssembly modules. What they import is built into the module,
 /// and some of it is part of `skills build`.
@@ -51,19 +51,100 @@ pub fn imported_packages(paths: &[String], read: &ReadFile<'_>) -> Vec<ListedPac
     packages
 }
 
-/// Returns true if a module of Python is one of the files or directories of the skill.
+/// A package whose module a Python file of a skill imports.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct ImportedPackage {
+    /// The package, in any version.
+    pub package: ListedPackage,
+    /// The module that the package has to contain, dotted for one in a shared namespace.
+    pub module: String,
+    /// The first file that imports it, as a path in the skill.
+    pub file: String,
+}
+
+/// Returns the package that a Python program lacks, if it is exactly one: `reported` is the module or
+/// the package that its output names, which can be anything, and a Python file of the skill has to import
+/// it. Neither a module of the interpreter nor one of the skill is from a package.
 #[must_use]
-pub fn is_local_module(paths: &[String], module: &str) -> bool {
-    let top = module.split('.').next().unwrap_or(module);
-    let mut names = paths.iter().flat_map(|path| local_names(path));
-    names.any(|name| name == top)
+pub fn imported_package(
+    paths: &[String],
+    read: &ReadFile<'_>,
+    reported: &str,
+) -> Option<ImportedPackage> {
+    let mut found: Vec<ImportedPackage> = Vec::new();
+    for imported in imported_python_packages(paths, read) {
+        if imported.is_named(reported)
+            && found
+                .iter()
+                .all(|known| known.package.name() != imported.package.name())
+        {
+            found.push(imported);
+        }
+    }
+    match <[_; 1]>::try_from(found) {
+        Ok([only]) => Some(only),
+        Err(_) => None,
+    }
+}
+
+/// Returns the packages of the modules that Python files of a skill import, each with every module and
+/// file.
+#[must_use]
+pub fn imported_python_packages(paths: &[String], read: &ReadFile<'_>) -> Vec<ImportedPackage> {
+    let local: BTreeSet<&str> = paths.iter().flat_map(|path| local_names(path)).collect();
+    let is_python = |path: &&String| registry_of(path) == Some(Registry::Pypi);
+    let mut found = Vec::new();
+    for path in paths.iter().filter(is_python).take(MAX_SCRIPTS) {
+        let modules = read(path).map_or_else(Vec::new, |text| python_modules(&text));
+        for module in modules {
+            let top = module.split('.').next().unwrap_or(&module);
+            let package = package_of_module(Registry::Pypi, &module);
+            found.extend(
+                package
+                    .filter(|_| !local.contains(top))
+                    .map(|package| ImportedPackage {
+                        package,
+                        module: module_of_package(&module).to_owned(),
+                        file: path.clone(),
+                    }),
+            );
+        }
+    }
+    found
+}
+
+/// Returns the part of an imported module that its package has to contain.
+fn module_of_package(module: &str) -> &str {
+    if is_shared_namespace(module) {
+        return module;
+    }
+    module.split('.').next().unwrap_or(module)
+}
+
+impl ImportedPackage {
+    /// Returns true if a name that a program reports is that of the module or of the package.
+    fn is_named(&self, reported: &str) -> bool {
+        is_at_or_below(&self.module, reported)
+            || is_at_or_below(reported, &self.module)
+            || ListedPackage::of_registry(Registry::Pypi, reported, "settings")
+                .is_ok_and(|reported| reported.name() == self.package.name())
+    }
 }
 
 /// Returns the names by which scripts of a skill import one of its files: its directories and its
 /// name without the extension.
 fn local_names(path: &str) -> impl Iterator<Item = &str> {
-    path.split('/')
-        .map(|part| part.strip_suffix(".py").unwrap_or(part))
+    path.split('/').map(|part| {
+        let is_compiled = part.ends_with(".so") || part.ends_with(".pyd");
+        let stem = [".py", ".pyi", ".pyc", "-stubs"]
+            .iter()
+            .find_map(|suffix| part.strip_suffix(suffix));
+        match part.split_once('.') {
+            Some((name, _)) if is_compiled => name,
+            _ => stem.unwrap_or(part),
+        }
+    })
 }
 
 fn registry_of(path: &str) -> Option<Registry> {
@@ -96,8 +177,18 @@ fn python_modules(text: &str) -> Vec<String> {
             continue;
         }
         if let Some(rest) = line.strip_prefix("from ") {
-            let module = rest.split_once(" import ").map(|(module, _)| module);
-            modules.extend(module.and_then(python_name));
+            let Some((module, names)) = rest.split_once(" import ") else {
+                continue;
+            };
+            let Some(module) = python_name(module) else {
+                continue;
+            };
+            if is_shared_namespace(&module) {
+                let names = names.trim_matches(['(', ')', ' ']).split(',');
+                let names = names.filter_map(|name| python_name(name.split(" as ").next()?));
+                modules.extend(names.map(|name| format!("{module}.{name}")));
+            }
+            modules.push(module);
         } else if let Some(rest) = line.strip_prefix("import ") {
             let statement = rest.split(['#', ';']).next().unwrap_or(rest);
             let listed = statement.split(',');
@@ -220,9 +311,6 @@ from where they are
             ("README.md", "import markdown\n"),
             ("guest/main.js", "import { input } from \"skill\";\n"),
         ];
-        let paths = ["core/gif.py".to_owned()];
-        assert!(is_local_module(&paths, "core.gif") && is_local_module(&paths, "gif"));
-        assert!(!is_local_module(&paths, "pypdf"));
         let expected = ["pypdf", "lxml", "pillow", "pdfplumber", "pyyaml"];
         assert_eq!(imported(&files), expected);
     }
@@ -254,6 +342,63 @@ console.log(' from here');
             "npm:exported",
         ];
         assert_eq!(imported(&[("scripts/chart.mjs", script)]), expected);
+    }
+
+    #[test]
+    fn a_reported_module_is_a_package_only_if_a_file_imports_it() {
+        let files = [
+            (
+                "scripts/a.py",
+                "import tabulate, lxml.etree, helpers\nfrom google.cloud import storage, vision\n\
+                 from google import genai\nimport cv2, \u{ff50}andas, p\u{430}ndas\n\
+                 try:\n    from rdkit import Chem\nexcept ImportError:\n    pass\n",
+            ),
+            ("scripts/typed/attrs-stubs/x.pyi", ""),
+            ("scripts/b.py", "import attrs, bound\n"),
+            ("vendor/helpers.pyi", ""),
+            ("vendor/bound.cpython-312-x86_64-linux-gnu.so", ""),
+        ];
+        let paths: Vec<String> = files.iter().map(|(path, _)| (*path).to_owned()).collect();
+        let read = |path: &str| {
+            let file = files.iter().find(|(known, _)| *known == path);
+            file.map(|(_, text)| (*text).to_owned())
+        };
+        let package = |reported| {
+            let found = imported_package(&paths, &read, reported)?;
+            assert_eq!(found.file, "scripts/a.py");
+            Some(format!("{} {}", found.package, found.module))
+        };
+        for (reported, expected) in [
+            ("tabulate", "tabulate tabulate"),
+            ("lxml.etree", "lxml lxml"),
+            ("cv2", "opencv-python-headless cv2"),
+            ("opencv_python.headless", "opencv-python-headless cv2"),
+            (
+                "google.cloud.storage",
+                "google-cloud-storage google.cloud.storage",
+            ),
+            ("google.genai", "google-genai google.genai"),
+            ("rdkit", "rdkit rdkit"),
+        ] {
+            assert_eq!(package(reported).as_deref(), Some(expected));
+        }
+        // Not imported, of the skill, more than one, and names that only look like others.
+        for reported in [
+            "evil",
+            "tab",
+            "tabulate2",
+            "helpers",
+            "attrs",
+            "bound",
+            "google",
+            "pandas",
+            "p",
+            "",
+            "os",
+            "etree",
+        ] {
+            assert_eq!(package(reported), None, "{reported}");
+        }
     }
 
     proptest! {

@@ -47,7 +47,9 @@ pub use grammar::{
     InvalidRequirement, InvalidToml, PythonRequirement, PythonSystem, PythonVersion, catch_panic,
     compare_npm_versions, normalize_name, npm_range_allows, outside_guard, parse_toml,
 };
-pub use imported::{imported_packages, is_local_module};
+pub use imported::{
+    ImportedPackage, imported_package, imported_packages, imported_python_packages,
+};
 pub use listed::{InvalidPackage, ListedPackage, Registry};
 pub use locked::{LockedPackages, LockedVersion, is_lock_file, locked_packages};
 pub use mentioned::mentioned_packages;

@@ -1,9 +1,9 @@
 //! Authorization by policy, stored approvals and an approver together.
 
+mod accepted_packages;
 mod approvals;
 mod asking;
 
-use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use self::approvals::{
@@ -302,17 +302,6 @@ impl PermissionManager {
     /// for this directory.
     pub fn has_stored_approval(&self, request: &Request) -> bool {
         matches!(self.store.load(&request.directory), Ok(Some(_)))
-    }
-
-    /// Returns the full names of the packages that the skill may import [without a
-    /// declaration](Request::undeclared_package): those that rules allow by exactly this name, or that
-    /// an approver allowed for this content. Whether a version is allowed is decided with the request.
-    #[must_use]
-    pub fn accepted_packages(&self, request: &Request) -> BTreeSet<String> {
-        let rules = self.policy.allow_rules(request);
-        let named = rules.filter_map(|rule| rule.target.package_name());
-        let approved = self.load_approvals(request).package_names();
-        named.chain(approved).collect()
     }
 
     /// Denies a pending question that was not answered in time.

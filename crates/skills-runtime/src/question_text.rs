@@ -132,6 +132,12 @@ fn headline(question: &Question) -> String {
     } else {
         format!("skill `{name}`")
     };
+    let mut permissions = question.permissions();
+    let is_about_packages = question.subjects.len() == question.permissions().count()
+        && permissions.all(PermissionDecision::is_undeclared_package);
+    if question.is_after_refusal() && question.done.is_none() && is_about_packages {
+        return format!("Run {subject} again, with what it imports? {command}");
+    }
     if question.is_after_refusal() && question.done.is_none() {
         return format!("Run {subject} again, and allow what it was refused? {command}");
     }

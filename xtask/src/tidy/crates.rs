@@ -78,11 +78,8 @@ const CRATES: &[(&str, usize, &[&str])] = &[
     ("skills-build", 2_280, &["skills-store"]),
     // Questions as values, what a further attempt of a run takes over, and what a run goes without.
     // Limits that the user raises. Whether records are optional. Programs that are free while confined.
-<<<<<<< HEAD
     // An answer that allows any program for one run, and questions about named skills of a project.
-=======
     // Packages that a skill imports and does not declare, which take their exact name.
->>>>>>> bc0f5706 (policy: let only an exact name allow an undeclared package)
     ("skills-policy", 9_300, &["skills-clients"]),
     // Events of runs, the grace of a cancellation and of a deadline, the language and time zone of
     // the user. Input that further attempts read again. Backends that confine commands.

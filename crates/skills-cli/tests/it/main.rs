@@ -30,6 +30,8 @@ mod help;
 mod hooks;
 #[cfg(unix)]
 mod host_directories;
+#[cfg(all(target_os = "linux", feature = "packages"))]
+mod imported_packages;
 mod inspect;
 mod install;
 #[cfg(all(unix, feature = "install"))]

@@ -43,12 +43,20 @@ impl PackageIndex {
     /// Serves packages, each with its version and the packages that it requires. The module of each
     /// prints nothing and has `VERSION`.
     pub(crate) fn start(packages: &[(&str, &str, &[&str])]) -> Self {
+        Self::start_with_modules(packages, |name| name.replace('-', "_"))
+    }
+
+    /// Serves packages like [`start`](Self::start), with the module of each.
+    pub(crate) fn start_with_modules(
+        packages: &[(&str, &str, &[&str])],
+        module_of: impl Fn(&str) -> String,
+    ) -> Self {
         let mut files: BTreeMap<String, Vec<u8>> = BTreeMap::new();
         for (name, version, required) in packages {
-            let module = name.replace('-', "_");
-            let wheel = format!("{module}-{version}-py3-none-any.whl");
+            let distribution = name.replace('-', "_");
+            let wheel = format!("{distribution}-{version}-py3-none-any.whl");
             let page = files.entry(format!("/simple/{name}/")).or_default();
-            let bytes = build_wheel(&module, version, required);
+            let bytes = build_wheel(&distribution, &module_of(name), version, required);
             let digest: String = Sha256::digest(&bytes)
                 .iter()
                 .map(|byte| format!("{byte:02x}"))
@@ -114,13 +122,13 @@ fn serve(stream: TcpStream, files: &BTreeMap<String, Vec<u8>>, requests: &Mutex<
     }
 }
 
-fn build_wheel(module: &str, version: &str, required: &[&str]) -> Vec<u8> {
+fn build_wheel(name: &str, module: &str, version: &str, required: &[&str]) -> Vec<u8> {
     let mut archive = ZipWriter::new(Cursor::new(Vec::new()));
     let required: String = required
         .iter()
         .map(|name| format!("Requires-Dist: {name}\n"))
         .collect();
-    let info = format!("{module}-{version}.dist-info");
+    let info = format!("{name}-{version}.dist-info");
     let files = [
         (
             format!("{module}/__init__.py"),
@@ -128,7 +136,7 @@ fn build_wheel(module: &str, version: &str, required: &[&str]) -> Vec<u8> {
         ),
         (
             format!("{info}/METADATA"),
-            format!("Metadata-Version: 2.1\nName: {module}\nVersion: {version}\n{required}"),
+            format!("Metadata-Version: 2.1\nName: {name}\nVersion: {version}\n{required}"),
         ),
         (
             format!("{info}/WHEEL"),

@@ -16,6 +16,7 @@ use crate::plan::Plan;
 use skills_packages::PythonProject;
 
 pub(super) use installed::verify;
+pub(crate) use installed::{files_of_package, is_file_of_module};
 
 /// The program that uses the package managers.
 const SETUP: &str = include_str!("../../python/setup.py");

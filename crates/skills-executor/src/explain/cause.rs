@@ -13,6 +13,7 @@ use super::printed::{
     end_of, is_error_of, is_permission_denied, missing_package, missing_program, missing_variable,
 };
 use crate::ExecutionMode;
+use crate::local_module::LocalModulePlace;
 use crate::redaction::Redactor;
 
 /// Texts with which programs and runtimes report that an allocation failed.
@@ -73,11 +74,13 @@ const FILE_SIZE_SIGNAL: i32 = 25;
 pub enum Cause {
     /// The interpreter does not have a package.
     MissingPackage(Box<MissingPackage>),
-    /// The program imports a module that a directory beside the skill has. Which one is not said: the
-    /// program may have named it to learn that.
+    /// The program imports a module that a directory beside the skill or the workspace has. Which one is
+    /// not said: the program may have named it to learn that.
     LocalModule {
         /// The module, as the program wrote it.
         module: String,
+        /// Where it is.
+        place: LocalModulePlace,
     },
     /// A variable of the environment is not passed to the run.
     WithheldVariable(WithheldVariable),
@@ -142,12 +145,10 @@ pub struct MissingPackage {
     /// this script alone.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub declaring_script: Option<String>,
-    /// The packages that a user can accept for the skill, so that it has this one: those that
-    /// are configured, those that its text names or its scripts import, and this one. Empty if it is
-    /// declared or [only reported](Self::is_only_reported), or if packages are not
-    /// configured.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub acceptable: Vec<String>,
+    /// The rule that allows exactly this package, if a Python file of the skill imports its module and
+    /// the skill does not declare it. `None` if packages are not configured, and for local modules.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub allowing_rule: Option<String>,
 }
 
 /// A variable of the environment that a run does not get.
@@ -222,7 +223,13 @@ impl Cause {
                 let problem = missing.declared.as_ref()?.problems.first()?;
                 format!("the skill declares packages that cannot be installed: {problem}")
             }
-            Self::LocalModule { module } => format!(
+            Self::LocalModule {
+                module,
+                place: LocalModulePlace::Workspace,
+            } => format!(
+                "`{module}` is a module of the workspace, where the script does not search; a package of that name is another one"
+            ),
+            Self::LocalModule { module, .. } => format!(
                 "`{module}` is a module of a directory beside the skill, which is not visible to this run; a package of that name is another one"
             ),
             Self::WithheldVariable(WithheldVariable { name, .. }) => {
@@ -280,10 +287,10 @@ impl Cause {
                 let names = missing
                     .package_name
                     .iter_mut()
-                    .chain(&mut missing.acceptable);
+                    .chain(&mut missing.allowing_rule);
                 redactor.redact_all(names.chain([&mut missing.package]));
             }
-            Self::LocalModule { module: text }
+            Self::LocalModule { module: text, .. }
             | Self::MissingProgram { program: text }
             | Self::WindowsLineEnds { script: text }
             | Self::WithheldVariable(WithheldVariable { name: text, .. }) => {
@@ -462,7 +469,7 @@ fn missing_package_of<'a>(
         declared: None,
         is_installable: false,
         declaring_script: None,
-        acceptable: Vec::new(),
+        allowing_rule: None,
     })))
 }
 
@@ -480,29 +487,6 @@ pub(crate) fn interpreted_type(mode: &ExecutionMode) -> Option<ScriptType> {
     }
 }
 
-/// Returns true if a module is a Python file or a directory with Python files, at the top of the skill
-/// or beside the script.
-pub(crate) fn is_own_module<'a>(
-    mut paths: impl Iterator<Item = &'a str>,
-    script: &str,
-    module: &str,
-) -> bool {
-    let top = module.split('.').next().unwrap_or(module);
-    let beside = script
-        .rsplit_once('/')
-        .map_or("", |(directory, _)| directory);
-    paths.any(|path| {
-        let names_top = |path: &str| {
-            let rest = path.strip_prefix(top);
-            rest.is_some_and(|rest| rest == ".py" || rest.starts_with('/') && rest.ends_with(".py"))
-        };
-        let below = path
-            .strip_prefix(beside)
-            .and_then(|rest| rest.strip_prefix('/'));
-        names_top(path) || below.is_some_and(names_top)
-    })
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -516,18 +500,5 @@ mod tests {
         assert_eq!(type_of("python3.12"), Some(ScriptType::Python));
         assert_eq!(type_of("/usr/bin/node"), Some(ScriptType::Node));
         assert_eq!(type_of("bash"), None);
-    }
-
-    #[test]
-    fn a_module_of_the_skill_is_no_package() {
-        let paths = [
-            "SKILL.md",
-            "scripts/run.py",
-            "scripts/utils.py",
-            "lib/a/b.py",
-        ];
-        let is_own = |module| is_own_module(paths.into_iter(), "scripts/run.py", module);
-        assert!(is_own("scripts.utils") && is_own("scripts") && is_own("utils") && is_own("lib.a"));
-        assert!(!is_own("util") && !is_own("pypdf") && !is_own("SKILL"));
     }
 }

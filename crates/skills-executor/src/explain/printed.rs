@@ -454,9 +454,11 @@ pub(super) fn missing_package(line: &str, script_type: ScriptType) -> Option<Str
         .take_while(|c| is_name(*c))
         .take(MAX_NAME_CHARS)
         .collect();
+    // Its beginning would be another name.
+    let is_cut = rest[name.len()..].starts_with(|c: char| c.is_alphanumeric() || !c.is_ascii());
     // Node reports a missing file of the skill itself in the same words.
     let is_file = name.starts_with(['.', '/']) || name.starts_with('-');
-    (!name.is_empty() && !is_file).then_some(name)
+    (!name.is_empty() && !is_file && !is_cut).then_some(name)
 }
 
 #[cfg(test)]

@@ -175,6 +175,7 @@ impl Remedy {
             | Self::AllowNext { rules }
             | Self::KeepHome { rules }
             | Self::Reveal { rules, .. } => rules,
+            Self::Package { missing, .. } => missing.allowing_rule.as_slice(),
             _ => &[],
         }
     }

@@ -4,15 +4,13 @@ use std::collections::BTreeSet;
 
 use skills_deps::missing_node_packages;
 use skills_packages::{
-    ListedPackage, Project, Registry, imported_packages, is_known_module, is_local_module,
-    mentioned_packages, package_of_module,
+    ImportedPackage, ListedPackage, Project, Registry, imported_package, imported_packages,
+    is_known_module, mentioned_packages, package_of_module,
 };
 use skills_sandbox::ScriptType;
 
 use super::RunPackages;
-use super::declared::{
-    configured_packages, declared_packages, installed_python, script_of, text_reader,
-};
+use super::declared::{declared_packages, installed_python, script_of, text_reader};
 use crate::explain::{DeclaredPackages, MissingPackage};
 use crate::plan::Planned;
 use crate::run_subject::SkillSubject;
@@ -50,12 +48,13 @@ fn missing_packages_of(
     mentioned
 }
 
-/// Adds to a missing package what the skill declares, and what a user can accept for it.
+/// Adds to a missing package what the skill declares, and the rule that allows it. Returns the package if
+/// the rule is for it.
 pub(crate) fn with_package_advice(
     planned: &Planned,
     packages: &RunPackages,
     cause: &mut MissingPackage,
-) {
+) -> Option<ImportedPackage> {
     let services = planned.services();
     let MissingPackage {
         package,
@@ -65,61 +64,47 @@ pub(crate) fn with_package_advice(
         declared,
         is_installable,
         declaring_script,
-        acceptable,
+        is_started_by_script,
+        allowing_rule,
         ..
     } = cause;
     let registry = match script_type {
         ScriptType::Python => Registry::Pypi,
         ScriptType::Node => Registry::Npm,
-        _ => return,
+        _ => return None,
     };
     let missing = package_of_module(registry, package);
     *package_name = missing.as_ref().map(|named| named.requirement.clone());
     *is_only_reported = !is_known_module(registry, package);
-    let Some(skill) = planned.skill() else {
-        return;
-    };
+    let skill = planned.skill()?;
     let script = script_of(planned.mode());
     let project = declared_packages(services, skill, script);
     *declared = declared_of_registry(&project, registry);
     *declaring_script = super::declared::declaring_script(planned).map(str::to_owned);
-    let Some(missing) = missing else {
-        return;
-    };
+    let missing = missing?;
     let is_declared = project.declares(&missing);
     let named = named_packages(skill);
     *is_only_reported &= !is_declared && !named.iter().any(|named| named.name() == missing.name());
-    let is_local = registry == Registry::Pypi && is_local_module(&paths_of(skill), package);
-    if services.config().packages.is_some() && !is_local {
-        let has_problems = declared
-            .as_ref()
-            .is_some_and(|declared| !declared.problems.is_empty());
-        if is_declared {
-            *is_installable = packages.environment.is_none();
-        } else if !has_problems && !*is_only_reported {
-            // Otherwise nothing is installed before the declaration is corrected.
-            let mentioned = missing_packages_of(services, skill, script, named);
-            *acceptable = acceptable_packages(services, skill, mentioned, missing);
-        }
+    services.config().packages.as_ref()?;
+    if is_declared {
+        *is_installable = packages.environment.is_none();
+        return None;
     }
-}
-
-/// Returns the packages that `skills.NAME.packages` can list for a skill: those that it lists
-/// already, those that its text names or its scripts import, and the missing one.
-fn acceptable_packages(
-    services: &Services,
-    skill: &SkillSubject,
-    mentioned: Vec<ListedPackage>,
-    missing: ListedPackage,
-) -> Vec<String> {
-    let mut all = configured_packages(services, skill.entry.name().as_str());
-    all.extend(mentioned);
-    all.push(missing);
-    let mut names = BTreeSet::new();
-    let new = all
-        .into_iter()
-        .filter(|package| names.insert(package.name()));
-    new.map(|package| package.to_string()).collect()
+    // Otherwise nothing is installed before the declaration is corrected.
+    let has_problems = declared
+        .as_ref()
+        .is_some_and(|declared| !declared.problems.is_empty());
+    if has_problems || *is_started_by_script || registry != Registry::Pypi {
+        return None;
+    }
+    let read = text_reader(&skill.files);
+    let imported = imported_package(&paths_of(skill), &read, package)?;
+    if project.declares(&imported.package) {
+        return None;
+    }
+    *package_name = Some(imported.package.requirement.clone());
+    *allowing_rule = Some(format!("packages:{}", imported.package.name()));
+    Some(imported)
 }
 
 /// Returns the packages that the text of a skill names or its scripts import, each once.
@@ -137,7 +122,7 @@ fn named_packages(skill: &SkillSubject) -> Vec<ListedPackage> {
 }
 
 /// Returns the paths of the files of a skill.
-fn paths_of(skill: &SkillSubject) -> Vec<String> {
+pub(super) fn paths_of(skill: &SkillSubject) -> Vec<String> {
     let listing = skill.files.list("").unwrap_or_default();
     let paths = listing.resources.into_iter().map(|resource| resource.path);
     paths.collect()

@@ -60,7 +60,7 @@ impl<'a> DeclaringRun<'a> {
     }
 
     /// Returns the Python packages that the run has. Those of an image are none before it was asked.
-    fn python(&self) -> InstalledPython {
+    pub(super) fn python(&self) -> InstalledPython {
         match self.planned.image() {
             Some(image) => self.config.store.python_of_image(image).unwrap_or_default(),
             None => installed_python(self.planned.services(), self.planned.name()),
@@ -130,7 +130,12 @@ impl<'a> DeclaringRun<'a> {
     /// Returns the missing packages of a script, or of any command of the skill.
     fn missing_of_script(&self, script: Option<&str>) -> Option<MissingPackages> {
         let skill = self.planned.skill()?;
-        let mut project = declared_packages(self.planned.services(), skill, script);
+        self.missing_of(declared_packages(self.planned.services(), skill, script))
+    }
+
+    /// Returns the missing packages of a project; `None` if there are none.
+    pub(super) fn missing_of(&self, mut project: Project) -> Option<MissingPackages> {
+        let skill = self.planned.skill()?;
         if project.is_empty() {
             return None;
         }
@@ -192,9 +197,20 @@ pub(crate) fn declared_packages(
     skill: &SkillSubject,
     script: Option<&str>,
 ) -> Project {
+    declared_packages_with(services, skill, script, &[])
+}
+
+/// Returns what a skill declares for a script, and `others`.
+pub(super) fn declared_packages_with(
+    services: &Services,
+    skill: &SkillSubject,
+    script: Option<&str>,
+    others: &[ListedPackage],
+) -> Project {
     let name = skill.entry.name().as_str();
     let mut listed = listed_packages(services, name, &skill.requirements);
     listed.extend(configured_packages(services, name));
+    listed.extend(others.iter().cloned());
     Project::read(&text_reader(&skill.files), script, &listed)
 }
 

@@ -58,6 +58,41 @@ pub(in crate::setup) fn verify(plan: &Plan, directory: &Path) -> Result<(), Setu
     }
 }
 
+/// Returns the files of an installed package, by its normalized name, as its `RECORD` lists them.
+pub(crate) fn files_of_package(directory: &Path, name: &str) -> Vec<String> {
+    let environment = directory.join(PYTHON_DIR);
+    let mut files = Vec::new();
+    for site in package_directories(&environment).unwrap_or_default() {
+        for entry in list_all(&site).unwrap_or_default() {
+            if entry.to_ascii_lowercase().ends_with(".dist-info")
+                && read_package(&site, entry.clone()).name == name
+            {
+                let record = read_lossy(&site.join(entry).join("RECORD")).unwrap_or_default();
+                files.extend(record.lines().filter_map(file_of_record));
+            }
+        }
+    }
+    files
+}
+
+/// Returns the path in a line of a `RECORD`, which is a file of comma-separated values.
+fn file_of_record(line: &str) -> Option<String> {
+    let path = match line.strip_prefix('"') {
+        Some(quoted) => quoted.split_once('"')?.0,
+        None => line.split_once(',')?.0,
+    };
+    Some(path.to_owned())
+}
+
+/// Returns true if a file is a module or a file of its package, by the path of the module with slashes.
+pub(crate) fn is_file_of_module(file: &str, module: &str) -> bool {
+    let Some(rest) = file.strip_prefix(module) else {
+        return false;
+    };
+    let is_compiled = rest.starts_with('.') && (rest.ends_with(".so") || rest.ends_with(".pyd"));
+    rest == ".py" || is_compiled || rest.starts_with('/') && !rest.ends_with(".pyi")
+}
+
 fn is_same_version(left: &str, right: &str) -> bool {
     let parsed = PythonVersion::parse(left);
     left == right || parsed.is_some() && parsed == PythonVersion::parse(right)

@@ -1,0 +1,168 @@
+//! Packages that a skill imports and does not declare.
+//!
+//! The author of a skill chooses what it imports, and an attacker can publish a package under a free name.
+//! So each is a question of its own, or takes a rule with exactly its name, and the installed package has
+//! to contain the module.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use skills_packages::{ListedPackage, Project, imported_python_packages};
+use skills_policy::Request;
+
+use super::advice::paths_of;
+use super::declared::{DeclaringRun, MissingPackages, declared_packages, declared_packages_with};
+use super::declared::{script_of, text_reader};
+use super::{ImportedPackage, Pending, RunPackages, can_be_allowed, denied_package};
+use crate::check::Checked;
+use crate::content::content_digest;
+use crate::error::RuntimeError;
+use crate::request::with_digest;
+
+impl DeclaringRun<'_> {
+    /// Returns the packages of a run that imports some without a declaration and that rules or approvals
+    /// accept, with those that it declares if they can be allowed, too. `None` if there are none.
+    pub(super) async fn accepted(
+        &self,
+        request: &Request,
+    ) -> Result<Option<RunPackages>, RuntimeError> {
+        let accepted = self.accepted_imports(request).await;
+        if accepted.is_empty() {
+            return Ok(None);
+        }
+        for project in self.projects(&accepted) {
+            let Ok(Some(packages)) = self.plan(project, accepted.clone()).await else {
+                continue;
+            };
+            let request = packages.request_pending(self.with_current_digest(request).await);
+            if can_be_allowed(self.planned, &request) {
+                return Ok(Some(packages));
+            }
+        }
+        Ok(None)
+    }
+
+    /// Returns the accepted packages whose modules files of the skill import, without those that it
+    /// declares or finds.
+    async fn accepted_imports(&self, request: &Request) -> Vec<ImportedPackage> {
+        let (planned, services) = (self.planned, self.planned.services());
+        let Some(skill) = planned.skill() else {
+            return Vec::new();
+        };
+        let request = self.with_current_digest(request).await;
+        let names = services.permissions().accepted_packages(&request);
+        if names.is_empty() {
+            return Vec::new();
+        }
+        let declared = declared_packages(services, skill, script_of(planned.mode()));
+        let mut imported = imported_python_packages(&paths_of(skill), &text_reader(&skill.files));
+        let mut known = BTreeSet::new();
+        imported.retain(|imported| {
+            let name = imported.package.name();
+            names.contains(&name)
+                && !declared.declares(&imported.package)
+                && self.lacks(&imported.package)
+                && known.insert(name)
+        });
+        imported
+    }
+
+    /// Returns the request with the digest of the content, if an approval can be for it.
+    async fn with_current_digest(&self, request: &Request) -> Request {
+        let services = self.planned.services();
+        let digest = match self.planned.skill() {
+            Some(skill) if services.permissions().has_approval(request) => {
+                content_digest(services, skill).await
+            }
+            _ => None,
+        };
+        with_digest(request, digest.as_deref())
+    }
+
+    fn lacks(&self, package: &ListedPackage) -> bool {
+        let listed = Project::read(&|_| None, None, std::slice::from_ref(package));
+        let python = listed.python.unwrap_or_default();
+        !self.python().missing(&python.requirements).is_empty()
+    }
+
+    /// Returns what the skill declares with undeclared packages, then these alone.
+    fn projects(&self, undeclared: &[ImportedPackage]) -> Vec<Project> {
+        let (planned, services) = (self.planned, self.planned.services());
+        let Some(skill) = planned.skill() else {
+            return Vec::new();
+        };
+        let script = script_of(planned.mode());
+        let listed: Vec<ListedPackage> = undeclared
+            .iter()
+            .map(|imported| imported.package.clone())
+            .collect();
+        let alone = Project::read(&|_| None, script, &listed);
+        if declared_packages(services, skill, script).is_empty() {
+            return vec![alone];
+        }
+        vec![
+            declared_packages_with(services, skill, script, &listed),
+            alone,
+        ]
+    }
+
+    /// Selects the versions of a project; `None` if nothing is missing or a rule denies a package.
+    async fn plan(
+        &self,
+        project: Project,
+        undeclared: Vec<ImportedPackage>,
+    ) -> Result<Option<RunPackages>, RuntimeError> {
+        let Some(missing) = self.missing_of(project) else {
+            return Ok(None);
+        };
+        let MissingPackages { project, key, .. } = &missing;
+        let context = self.setup_context(&self.planned.options().context)?;
+        let plan = self.config.store().plan(project, key, &context).await?;
+        if denied_package(self.planned, &plan).is_some() {
+            return Ok(None);
+        }
+        Ok(Some(RunPackages {
+            pending: Some(Arc::new(Pending { missing, plan })),
+            undeclared,
+            ..RunPackages::default()
+        }))
+    }
+}
+
+impl RunPackages {
+    /// Returns the packages with one more that the skill imports, for a question; `None` if it cannot be
+    /// allowed.
+    ///
+    /// # Errors
+    /// Returns why the index has no such package, as a note.
+    pub(crate) async fn with_import(
+        &self,
+        checked: &Checked,
+        imported: ImportedPackage,
+    ) -> Result<Option<Self>, String> {
+        let planned = checked.planned();
+        let Some(run) = DeclaringRun::new(planned) else {
+            return Ok(None);
+        };
+        let name = imported.package.to_string();
+        let mut undeclared = self.undeclared.clone();
+        undeclared.push(imported);
+        // Without what the skill declares, if the run has to go on without that.
+        let mut projects = run.projects(&undeclared);
+        let project = match self.note {
+            Some(_) => projects.pop(),
+            None => projects.into_iter().next(),
+        };
+        let Some(project) = project else {
+            return Ok(None);
+        };
+        let planned_packages = run.plan(project, undeclared).await;
+        let packages = planned_packages.map_err(|error| {
+            format!("cannot install `{name}`: {}", error.message_with_sources())
+        })?;
+        Ok(packages.filter(|packages| {
+            let request = packages.request_pending(checked.request().clone());
+            can_be_allowed(planned, &request)
+        }))
+    }
+}
