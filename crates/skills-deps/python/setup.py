@@ -10,6 +10,8 @@ import os
 import shutil
 import subprocess
 import sys
+import urllib.parse
+import urllib.request
 
 DIRECTORY = os.path.dirname(os.path.abspath(__file__))
 CERTIFICATES = [
@@ -17,6 +19,10 @@ CERTIFICATES = [
     "/etc/pki/tls/certs/ca-bundle.crt",
     "/etc/ssl/cert.pem",
 ]
+
+
+MAX_ANSWER_BYTES = 32 << 20
+ANSWER_SECONDS = 20
 
 
 class Failure(Exception):
@@ -130,6 +136,39 @@ def plan_with_pip(request, requirements, constraints):
     return {"report": read("report"), "tool": " ".join(version)}
 
 
+def fetch(url, accepted):
+    """Returns a JSON value of the index, or an empty one: an index does not have to answer."""
+    try:
+        request = urllib.request.Request(url, headers={"Accept": accepted})
+        with urllib.request.urlopen(request, timeout=ANSWER_SECONDS) as answer:
+            value = json.loads(answer.read(MAX_ANSWER_BYTES))
+            return value if isinstance(value, dict) else {}
+    except (OSError, ValueError):
+        return {}
+
+
+def describe(request, name):
+    """Asks the index since when it has a package, who owns it, and for the sizes of its files."""
+    index = request["index"].rstrip("/")
+    quoted = urllib.parse.quote(name, safe="")
+    page = fetch("%s/%s/" % (index, quoted), "application/vnd.pypi.simple.v1+json")
+    files = [file for file in page.get("files") or [] if isinstance(file, dict)]
+    times = [file["upload-time"] for file in files if isinstance(file.get("upload-time"), str)]
+    sizes = {}
+    for file in files:
+        digest = (file.get("hashes") or {}).get("sha256")
+        if isinstance(digest, str) and isinstance(file.get("size"), int) and file["size"] >= 0:
+            sizes[digest] = file["size"]
+    owners = []
+    if index.endswith("/simple"):
+        url = "%s/pypi/%s/json" % (index[: -len("/simple")], quoted)
+        ownership = fetch(url, "application/json").get("ownership") or {}
+        roles = [role for role in ownership.get("roles") or [] if role.get("role") == "Owner"]
+        owners = [ownership.get("organization"), *[role.get("user") for role in roles]]
+        owners = [owner for owner in owners if isinstance(owner, str)]
+    return {"name": name, "first": min(times, default=None), "owners": owners, "sizes": sizes}
+
+
 def plan(request):
     requirements = write("requirements.in", "\n".join(request["requirements"]) + "\n")
     constraints = write("constraints.txt", "\n".join(request["constraints"]) + "\n")
@@ -139,6 +178,7 @@ def plan(request):
         result["tool"] = version
     else:
         result = plan_with_pip(request, requirements, constraints)
+    result["origins"] = [describe(request, name) for name in request["described"]]
     result["python"] = "Python %d.%d.%d" % sys.version_info[:3]
     return result
 

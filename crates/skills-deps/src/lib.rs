@@ -45,6 +45,6 @@ pub use environment::Environment;
 pub use error::{SetupError, SetupErrorKind};
 pub use installed::{InstalledPython, missing_node_packages};
 pub use key::{EnvironmentKey, KeyInput};
-pub use plan::{Plan, PlannedPackage};
+pub use plan::{PackageOrigin, Plan, PlannedPackage, host_of};
 pub use setup::{Authorize, Progress, SetupContext, SetupPhase, check_declarations};
 pub use store::{CollectedEnvironments, Store, StoredEnvironment};

@@ -22,6 +22,35 @@ pub struct Plan {
     pub(crate) python_lock: Option<String>,
     /// `package-lock.json`.
     pub(crate) node_lock: Option<String>,
+    /// What the index says about the packages that it was [asked](crate::SetupContext::described) for.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub origins: Vec<PackageOrigin>,
+}
+
+/// What an index says about the origin of a package. An index does not have to say it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[non_exhaustive]
+pub struct PackageOrigin {
+    /// The normalized name.
+    pub name: String,
+    /// The date of the first release that the index has, such as `2011-06-26`.
+    pub first_release: Option<String>,
+    /// The users and organizations that own it at the index, at most three.
+    pub owners: Vec<String>,
+}
+
+/// Writes a phrase: `since 2011-06-26, owned by Ada`.
+impl fmt::Display for PackageOrigin {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.first_release {
+            Some(date) => write!(f, "since {date}")?,
+            None => f.write_str("since an unknown date")?,
+        }
+        match self.owners.as_slice() {
+            [] => f.write_str(", owner unknown"),
+            owners => write!(f, ", owned by {}", owners.join(", ")),
+        }
+    }
 }
 
 /// A package of a plan.
@@ -61,6 +90,7 @@ impl Plan {
             tools: Vec::new(),
             python_lock: None,
             node_lock: None,
+            origins: Vec::new(),
         }
     }
 
@@ -167,7 +197,8 @@ pub(crate) fn display_size(bytes: u64) -> String {
 }
 
 /// Returns the host of a URL, with its port if it is not that of the scheme.
-pub(crate) fn host_of(url: &str) -> Option<String> {
+#[must_use]
+pub fn host_of(url: &str) -> Option<String> {
     let url = url::Url::parse(url).ok()?;
     let host = url.host_str()?;
     Some(match url.port() {

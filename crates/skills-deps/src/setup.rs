@@ -62,6 +62,9 @@ pub struct SetupContext {
     /// Further hosts that files of packages are from, such as `files.pythonhosted.org`, as
     /// `HOST` or `HOST:PORT`.
     pub file_hosts: Vec<String>,
+    /// Names of Python packages; the index is asked for their owners and first releases when versions
+    /// are selected.
+    pub described: Vec<String>,
     /// Whether packages without a built file may be built, which runs their code in the sandbox.
     pub allows_builds: bool,
     /// How long each step may take.

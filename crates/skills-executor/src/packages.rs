@@ -40,6 +40,8 @@ pub(crate) struct RunPackages {
     pending: Option<Arc<Pending>>,
     /// Those among them, and of the environment, that the skill imports without a declaration.
     undeclared: Vec<ImportedPackage>,
+    /// The host of the index of these.
+    index: Option<String>,
     /// Missing packages that the run goes on without, and why.
     note: Option<String>,
 }
@@ -138,9 +140,29 @@ impl RunPackages {
     /// Requests the packages that have to be installed.
     pub(crate) fn request_pending(&self, request: Request) -> Request {
         match self.pending.as_deref() {
-            Some(pending) => request_planned(request, &pending.plan, &self.undeclared),
+            Some(pending) => {
+                let request = request_planned(request, &pending.plan, &self.undeclared);
+                let notes = self.undeclared.iter();
+                let notes = notes.map(|imported| self.note_on_import(&pending.plan, imported));
+                let notes = notes.chain([format!("installs {}", pending.plan)]);
+                notes.fold(request, Request::note)
+            }
             None => request,
         }
+    }
+
+    /// Tells the approver why a package is asked for that the skill does not declare, and where it is from.
+    fn note_on_import(&self, plan: &Plan, imported: &ImportedPackage) -> String {
+        let (file, module) = (shown(&imported.file), shown(&imported.module));
+        let name = imported.package.name();
+        let name = name.strip_prefix("pypi:").unwrap_or(&name);
+        let index = self.index.as_deref().unwrap_or_default();
+        let mut origins = plan.origins.iter();
+        let origin = origins.find(|origin| origin.name == name);
+        let origin = origin.map_or_else(|| "since an unknown date".to_owned(), ToString::to_string);
+        format!(
+            "`{file}` imports `{module}`, which the skill does not declare; `{name}` is on {index} {origin}"
+        )
     }
 
     /// Returns the packages of a run that goes on without those that have to be installed.
@@ -222,7 +244,7 @@ fn is_plain_word(text: &str) -> bool {
     !text.is_empty() && !text.starts_with('-') && text.chars().all(is_plain)
 }
 
-/// Requests the packages of a plan that the skill declares or imports, and tells the approver about all.
+/// Requests the packages of a plan that the skill declares or imports.
 fn request_planned(request: Request, resolved: &Plan, undeclared: &[ImportedPackage]) -> Request {
     let is_undeclared = |name: &String| {
         undeclared
@@ -241,12 +263,7 @@ fn request_planned(request: Request, resolved: &Plan, undeclared: &[ImportedPack
             request.package(name, &package.version)
         }
     });
-    let request = undeclared.iter().fold(request, |request, imported| {
-        let (file, module) = (shown(&imported.file), shown(&imported.module));
-        let reason = format!("`{file}` imports `{module}`, which the skill does not declare");
-        request.note(reason)
-    });
-    request.note(format!("installs {resolved}"))
+    request
 }
 
 /// Returns text of a skill as a part of a note.

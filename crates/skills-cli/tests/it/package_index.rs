@@ -64,6 +64,8 @@ impl PackageIndex {
             let link = format!("<a href=\"/files/{wheel}#sha256={digest}\">{wheel}</a>\n");
             page.extend(link.bytes());
             files.insert(format!("/files/{wheel}"), bytes);
+            let owners = "{\"ownership\": {\"roles\": [{\"role\": \"Owner\", \"user\": \"ada\"}]}}";
+            files.insert(format!("/pypi/{name}/json"), owners.into());
         }
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let address = listener.local_addr().unwrap().to_string();

@@ -1,6 +1,7 @@
 //! Python environments, by `uv` or by `venv` and `pip`.
 
 mod installed;
+mod origin;
 
 use std::path::Path;
 
@@ -17,6 +18,7 @@ use skills_packages::PythonProject;
 
 pub(super) use installed::verify;
 pub(crate) use installed::{files_of_package, is_file_of_module};
+use origin::ReportedOrigin;
 
 /// The program that uses the package managers.
 const SETUP: &str = include_str!("../../python/setup.py");
@@ -35,6 +37,8 @@ struct SetupRequest<'a> {
     shared: bool,
     requirements: Vec<String>,
     constraints: &'a [String],
+    /// The packages whose origin the index is asked for.
+    described: &'a [String],
     lock: &'a str,
     uv: Option<&'a Path>,
 }
@@ -48,6 +52,7 @@ struct SetupResult {
     report: Option<String>,
     tool: String,
     python: String,
+    origins: Vec<ReportedOrigin>,
     #[serde(flatten)]
     interpreter: ReportedPython,
 }
@@ -76,15 +81,20 @@ pub(super) async fn plan(
             .map(ToString::to_string)
             .collect(),
         constraints: &project.constraints,
+        described: &context.described,
         ..SetupRequest::new(context, "plan", cache)
     };
     let result = run(context, &request, directory).await?;
     plan.tools.extend([result.tool, result.python]);
     match (result.lock, result.report) {
-        (Some(lock), _) => parse_uv_lock(plan, &lock),
-        (None, Some(report)) => parse_pip_report(plan, &report),
-        (None, None) => Err(failure("plan", "the package manager reported nothing")),
+        (Some(lock), _) => parse_uv_lock(plan, &lock)?,
+        (None, Some(report)) => parse_pip_report(plan, &report)?,
+        (None, None) => return Err(failure("plan", "the package manager reported nothing")),
     }
+    for origin in result.origins {
+        origin.add_to(plan, &context.described);
+    }
+    Ok(())
 }
 
 pub(super) async fn install(
@@ -149,6 +159,7 @@ impl<'a> SetupRequest<'a> {
             shared: false,
             requirements: Vec::new(),
             constraints: &[],
+            described: &[],
             lock: "",
             uv: context.uv.as_deref(),
         }

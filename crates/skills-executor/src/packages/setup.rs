@@ -51,6 +51,7 @@ impl DeclaringRun<'_> {
             python_index: config.python_index.clone(),
             npm_registry: config.npm_registry.clone(),
             file_hosts: config.file_hosts.clone(),
+            described: Vec::new(),
             allows_builds: config.allows_builds,
             timeout: config.timeout,
             cancellation: call.cancellation.clone(),

@@ -7,6 +7,7 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
+use skills_deps::host_of;
 use skills_packages::{ListedPackage, Project, imported_python_packages};
 use skills_policy::Request;
 
@@ -116,7 +117,11 @@ impl DeclaringRun<'_> {
             return Ok(None);
         };
         let MissingPackages { project, key, .. } = &missing;
-        let context = self.setup_context(&self.planned.options().context)?;
+        let mut context = self.setup_context(&self.planned.options().context)?;
+        let names = undeclared
+            .iter()
+            .map(|imported| imported.package.requirement.clone());
+        context.described = names.collect();
         let plan = self.config.store().plan(project, key, &context).await?;
         if denied_package(self.planned, &plan).is_some() {
             return Ok(None);
@@ -124,6 +129,7 @@ impl DeclaringRun<'_> {
         Ok(Some(RunPackages {
             pending: Some(Arc::new(Pending { missing, plan })),
             undeclared,
+            index: host_of(&self.config.python_index),
             ..RunPackages::default()
         }))
     }
