@@ -9,11 +9,11 @@ use crate::artifacts::ExecutionArtifacts;
 use crate::authorize::Authorized;
 use crate::execution_mode::ExecutionMode;
 use crate::explain::{
-    Cause, EndedRun, OutsideLink, ProgramPaths, RuleCheck, RunExplanation, executed_files,
-    find_outside_link, foreign_owner, interpreted_type,
+    Cause, EndedRun, LocalModulePlace, OutsideLink, ProgramPaths, RuleCheck, RunExplanation,
+    executed_files, find_outside_link, foreign_owner, interpreted_type,
 };
 use crate::grant_checks::{copies, used_tools};
-use crate::local_module::{LocalModulePlace, local_module};
+use crate::local_module::local_module;
 use crate::next_attempt::{EndedAttempt, earlier_attempt, effects};
 use crate::options::Workspace;
 use crate::packages::{ImportedPackage, with_package_advice};

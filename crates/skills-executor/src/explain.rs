@@ -26,7 +26,9 @@ use skills_sandbox::{Evidence, RefusedOperation};
 use crate::redaction::Redactor;
 
 pub(crate) use cause::interpreted_type;
-pub use cause::{Cause, DeclaredPackages, LimitKind, MissingPackage, WithheldVariable};
+pub use cause::{
+    Cause, DeclaredPackages, LimitKind, LocalModulePlace, MissingPackage, WithheldVariable,
+};
 pub(crate) use ended_run::EndedRun;
 pub use facts::{Allowance, Fact, FactKind, ProgramFiles, RefusedFact};
 pub(crate) use files::executed_files;

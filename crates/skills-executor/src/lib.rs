@@ -78,8 +78,8 @@ pub use execution_mode::ExecutionMode;
 pub use executor::Executor;
 pub use explain::{
     Allowance, Cause, DeclaredPackages, ExplanationWords, Fact, FactKind, FileOwner, LimitKind,
-    MissingPackage, OutsideLink, OutsideLinkKind, ProgramFiles, RefusedFact, Remedy,
-    RunExplanation, Settings, WithheldVariable,
+    LocalModulePlace, MissingPackage, OutsideLink, OutsideLinkKind, ProgramFiles, RefusedFact,
+    Remedy, RunExplanation, Settings, WithheldVariable,
 };
 pub use host_command::HostCommand;
 pub use input_protocol::InputProtocol;

@@ -5,8 +5,8 @@ use std::path::{Path, PathBuf};
 
 use cap_std::ambient_authority;
 use cap_std::fs::Dir;
-use serde::Serialize;
 
+use crate::explain::LocalModulePlace;
 use crate::options::Workspace;
 use crate::plan::Planned;
 
@@ -14,21 +14,6 @@ use crate::plan::Planned;
 const MAX_NEIGHBORS: usize = 200;
 /// The ends of the names of files that are modules, and of directories with their stubs.
 const MODULE_SUFFIXES: [&str; 5] = ["", ".py", ".pyi", ".pyc", "-stubs"];
-
-/// Where a local module is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "kebab-case")]
-#[non_exhaustive]
-pub enum LocalModulePlace {
-    /// At the top of the skill or beside the script, where Python searches.
-    Skill,
-    /// Elsewhere in the skill.
-    SkillDirectory,
-    /// In a directory beside the skill.
-    BesideSkill,
-    /// In the workspace.
-    Workspace,
-}
 
 /// Returns where a module is that a program did not find, unless it is not local.
 ///

@@ -60,7 +60,12 @@ impl EndedAttempt {
             packages,
         } = self;
         let found = match imported {
-            Some(imported) => packages.with_import(checked, imported).await,
+            Some(imported) => {
+                let request = checked.request();
+                packages
+                    .with_import(checked.planned(), request, imported)
+                    .await
+            }
             None => Ok(None),
         };
         let found = found.unwrap_or_else(|reason| {

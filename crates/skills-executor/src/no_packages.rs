@@ -5,7 +5,6 @@ use std::path::PathBuf;
 use skills_policy::Request;
 use skills_sandbox::Job;
 
-use crate::check::Checked;
 use crate::error::RuntimeError;
 use crate::explain::MissingPackage;
 use crate::plan::Planned;
@@ -40,7 +39,8 @@ impl RunPackages {
 
     pub(crate) async fn with_import(
         &self,
-        _checked: &Checked,
+        _planned: &Planned,
+        _request: &Request,
         imported: ImportedPackage,
     ) -> Result<Option<Self>, String> {
         match imported {}

@@ -30,6 +30,7 @@ pub use config::PackageConfig;
 use declared::declaring_script;
 pub(crate) use declared::{DeclaringRun, MissingPackages, declared_packages, script_of};
 pub(crate) use skills_packages::ImportedPackage;
+use undeclared::accepted;
 
 /// The packages of a run.
 #[derive(Clone, Default)]
@@ -91,7 +92,7 @@ impl RunPackages {
             return Ok(Self::default());
         };
         run.ask_image().await;
-        if let Some(accepted) = run.accepted(request).await? {
+        if let Some(accepted) = accepted(&run, request).await? {
             return Ok(accepted);
         }
         let Some(missing) = run.missing() else {

@@ -62,8 +62,8 @@ pub use skills_egress::{InvalidProxy, SystemConnector, UpstreamProxies};
 pub use skills_executor::{
     Allowance, CallContext, Cause, DeclaredPackages, ErrorKind, ExecutionArtifacts, ExecutionMode,
     ExecutionOptions, ExecutionStatus, Executor, ExplanationWords, Fact, FactKind, FileOwner,
-    HostCommand, InputFile, InputProtocol, LimitKind, MissingPackage, OutputFile, OutputFiles,
-    OutputReporter, OutsideLink, OutsideLinkKind, PlannedRun, Precompile, Preview, ProgramFiles,
+    HostCommand, InputFile, InputProtocol, LimitKind, LocalModulePlace, MissingPackage, OutputFile,
+    OutputFiles, OutputReporter, OutsideLink, OutsideLinkKind, PlannedRun, Precompile, Preview, ProgramFiles,
     ProgressReporter, RefusedFact, Remedy, RunExplanation, RunHandle, RunTarget, RuntimeError,
     SessionDirectory, Settings, UnreadableSkill, WithheldVariable, Workspace, default_memory_bytes,
     detect_execution_mode,

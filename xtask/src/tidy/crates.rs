@@ -90,10 +90,12 @@ const CRATES: &[(&str, usize, &[&str])] = &[
         2_700,
         &["skills-policy", "skills-sandbox"],
     ),
-    ("skills-packages", 2_850, &["skills-manifest"]),
+    // The table of modules with other package names, and which file imports a module.
+    ("skills-packages", 3_060, &["skills-manifest"]),
+    // What an index says about the origin of a package, and which modules one has.
     (
         "skills-deps",
-        2_600,
+        2_760,
         &[
             "skills-packages",
             "skills-policy",
@@ -191,9 +193,9 @@ const CRATES: &[(&str, usize, &[&str])] = &[
         "skills-executor",
         // Further attempts: what one was refused, and what it has done. Which output is only shown.
         // Commands that are confined, and so need no question. Lines of a program that show progress.
-        // Scripts that a program of the host runs.
         // Scripts that a program of the host runs, and scripts that are repaired in their copy.
-        13_820,
+        // The package of a failed import.
+        14_070,
         &[
             "skills-audit",
             "skills-deps",

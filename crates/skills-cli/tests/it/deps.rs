@@ -523,8 +523,8 @@ fn packages_that_instructions_name_are_offered_and_not_installed() {
         status["skills"],
         json!([{"skill": "demo", "packages": "mentioned", "missing": [], "mentioned": ["demo-pkg>=1", "needed"]}])
     );
-    let (_, text) = user.run(&["deps", "install", "demo", "--yes"]);
-    assert!(text.contains(accept), "{text}");
+    let (code, text) = user.run(&["deps", "install", "demo", "--yes"]);
+    assert!(code == 3 && text.contains(accept), "{text}");
 
     // A rule for all packages does not cover what no one declared; the failure names the rule that does.
     let (code, text) = user.run(&["run", "demo", "--allow", "packages"]);

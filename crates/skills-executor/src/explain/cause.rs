@@ -13,7 +13,6 @@ use super::printed::{
     end_of, is_error_of, is_permission_denied, missing_package, missing_program, missing_variable,
 };
 use crate::ExecutionMode;
-use crate::local_module::LocalModulePlace;
 use crate::redaction::Redactor;
 
 /// Texts with which programs and runtimes report that an allocation failed.
@@ -112,6 +111,21 @@ pub enum Cause {
         /// The limit, in bytes for sizes.
         value: u64,
     },
+}
+
+/// Where a local module is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+#[non_exhaustive]
+pub enum LocalModulePlace {
+    /// At the top of the skill or beside the script, where Python searches.
+    Skill,
+    /// Elsewhere in the skill.
+    SkillDirectory,
+    /// In a directory beside the skill.
+    BesideSkill,
+    /// In the workspace.
+    Workspace,
 }
 
 /// A package that an interpreter does not have.

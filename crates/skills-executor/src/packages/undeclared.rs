@@ -15,124 +15,123 @@ use super::advice::paths_of;
 use super::declared::{DeclaringRun, MissingPackages, declared_packages, declared_packages_with};
 use super::declared::{script_of, text_reader};
 use super::{ImportedPackage, Pending, RunPackages, can_be_allowed, denied_package};
-use crate::check::Checked;
 use crate::content::content_digest;
 use crate::error::RuntimeError;
+use crate::plan::Planned;
 use crate::request::with_digest;
 
-impl DeclaringRun<'_> {
-    /// Returns the packages of a run that imports some without a declaration and that rules or approvals
-    /// accept, with those that it declares if they can be allowed, too. `None` if there are none.
-    pub(super) async fn accepted(
-        &self,
-        request: &Request,
-    ) -> Result<Option<RunPackages>, RuntimeError> {
-        let accepted = self.accepted_imports(request).await;
-        if accepted.is_empty() {
-            return Ok(None);
-        }
-        for project in self.projects(&accepted) {
-            let Ok(Some(packages)) = self.plan(project, accepted.clone()).await else {
-                continue;
-            };
-            let request = packages.request_pending(self.with_current_digest(request).await);
-            if can_be_allowed(self.planned, &request) {
-                return Ok(Some(packages));
-            }
-        }
-        Ok(None)
+/// Returns the packages of a run that imports some without a declaration and that rules or approvals
+/// accept, with those that it declares if they can be allowed, too. `None` if there are none.
+pub(super) async fn accepted(
+    run: &DeclaringRun<'_>,
+    request: &Request,
+) -> Result<Option<RunPackages>, RuntimeError> {
+    let accepted = accepted_imports(run, request).await;
+    if accepted.is_empty() {
+        return Ok(None);
     }
-
-    /// Returns the accepted packages whose modules files of the skill import, without those that it
-    /// declares or finds.
-    async fn accepted_imports(&self, request: &Request) -> Vec<ImportedPackage> {
-        let (planned, services) = (self.planned, self.planned.services());
-        let Some(skill) = planned.skill() else {
-            return Vec::new();
+    for project in projects(run, &accepted) {
+        let Ok(Some(packages)) = plan(run, project, accepted.clone()).await else {
+            continue;
         };
-        let request = self.with_current_digest(request).await;
-        let names = services.permissions().accepted_packages(&request);
-        if names.is_empty() {
-            return Vec::new();
+        let request = packages.request_pending(with_current_digest(run, request).await);
+        if can_be_allowed(run.planned, &request) {
+            return Ok(Some(packages));
         }
-        let declared = declared_packages(services, skill, script_of(planned.mode()));
-        let mut imported = imported_python_packages(&paths_of(skill), &text_reader(&skill.files));
-        let mut known = BTreeSet::new();
-        imported.retain(|imported| {
-            let name = imported.package.name();
-            names.contains(&name)
-                && !declared.declares(&imported.package)
-                && self.lacks(&imported.package)
-                && known.insert(name)
-        });
-        imported
     }
+    Ok(None)
+}
 
-    /// Returns the request with the digest of the content, if an approval can be for it.
-    async fn with_current_digest(&self, request: &Request) -> Request {
-        let services = self.planned.services();
-        let digest = match self.planned.skill() {
-            Some(skill) if services.permissions().has_approval(request) => {
-                content_digest(services, skill).await
-            }
-            _ => None,
-        };
-        with_digest(request, digest.as_deref())
+/// Returns the accepted packages whose modules files of the skill import, without those that it
+/// declares or finds.
+async fn accepted_imports(run: &DeclaringRun<'_>, request: &Request) -> Vec<ImportedPackage> {
+    let (planned, services) = (run.planned, run.planned.services());
+    let Some(skill) = planned.skill() else {
+        return Vec::new();
+    };
+    let request = with_current_digest(run, request).await;
+    let names = services.permissions().accepted_packages(&request);
+    if names.is_empty() {
+        return Vec::new();
     }
+    let declared = declared_packages(services, skill, script_of(planned.mode()));
+    let mut imported = imported_python_packages(&paths_of(skill), &text_reader(&skill.files));
+    let mut known = BTreeSet::new();
+    imported.retain(|imported| {
+        let name = imported.package.name();
+        names.contains(&name)
+            && !declared.declares(&imported.package)
+            && lacks(run, &imported.package)
+            && known.insert(name)
+    });
+    imported
+}
 
-    fn lacks(&self, package: &ListedPackage) -> bool {
-        let listed = Project::read(&|_| None, None, std::slice::from_ref(package));
-        let python = listed.python.unwrap_or_default();
-        !self.python().missing(&python.requirements).is_empty()
-    }
-
-    /// Returns what the skill declares with undeclared packages, then these alone.
-    fn projects(&self, undeclared: &[ImportedPackage]) -> Vec<Project> {
-        let (planned, services) = (self.planned, self.planned.services());
-        let Some(skill) = planned.skill() else {
-            return Vec::new();
-        };
-        let script = script_of(planned.mode());
-        let listed: Vec<ListedPackage> = undeclared
-            .iter()
-            .map(|imported| imported.package.clone())
-            .collect();
-        let alone = Project::read(&|_| None, script, &listed);
-        if declared_packages(services, skill, script).is_empty() {
-            return vec![alone];
+/// Returns the request with the digest of the content, if an approval can be for it.
+async fn with_current_digest(run: &DeclaringRun<'_>, request: &Request) -> Request {
+    let services = run.planned.services();
+    let digest = match run.planned.skill() {
+        Some(skill) if services.permissions().has_approval(request) => {
+            content_digest(services, skill).await
         }
-        vec![
-            declared_packages_with(services, skill, script, &listed),
-            alone,
-        ]
-    }
+        _ => None,
+    };
+    with_digest(request, digest.as_deref())
+}
 
-    /// Selects the versions of a project; `None` if nothing is missing or a rule denies a package.
-    async fn plan(
-        &self,
-        project: Project,
-        undeclared: Vec<ImportedPackage>,
-    ) -> Result<Option<RunPackages>, RuntimeError> {
-        let Some(missing) = self.missing_of(project) else {
-            return Ok(None);
-        };
-        let MissingPackages { project, key, .. } = &missing;
-        let mut context = self.setup_context(&self.planned.options().context)?;
-        let names = undeclared
-            .iter()
-            .map(|imported| imported.package.requirement.clone());
-        context.described = names.collect();
-        let plan = self.config.store().plan(project, key, &context).await?;
-        if denied_package(self.planned, &plan).is_some() {
-            return Ok(None);
-        }
-        Ok(Some(RunPackages {
-            pending: Some(Arc::new(Pending { missing, plan })),
-            undeclared,
-            index: host_of(&self.config.python_index),
-            ..RunPackages::default()
-        }))
+fn lacks(run: &DeclaringRun<'_>, package: &ListedPackage) -> bool {
+    let listed = Project::read(&|_| None, None, std::slice::from_ref(package));
+    let python = listed.python.unwrap_or_default();
+    !run.python().missing(&python.requirements).is_empty()
+}
+
+/// Returns what the skill declares with undeclared packages, then these alone.
+fn projects(run: &DeclaringRun<'_>, undeclared: &[ImportedPackage]) -> Vec<Project> {
+    let (planned, services) = (run.planned, run.planned.services());
+    let Some(skill) = planned.skill() else {
+        return Vec::new();
+    };
+    let script = script_of(planned.mode());
+    let listed: Vec<ListedPackage> = undeclared
+        .iter()
+        .map(|imported| imported.package.clone())
+        .collect();
+    let alone = Project::read(&|_| None, script, &listed);
+    if declared_packages(services, skill, script).is_empty() {
+        return vec![alone];
     }
+    vec![
+        declared_packages_with(services, skill, script, &listed),
+        alone,
+    ]
+}
+
+/// Selects the versions of a project; `None` if nothing is missing or a rule denies a package.
+async fn plan(
+    run: &DeclaringRun<'_>,
+    project: Project,
+    undeclared: Vec<ImportedPackage>,
+) -> Result<Option<RunPackages>, RuntimeError> {
+    let Some(missing) = run.missing_of(project) else {
+        return Ok(None);
+    };
+    let MissingPackages { project, key, .. } = &missing;
+    let mut context = run.setup_context(&run.planned.options().context)?;
+    // As an index spells them.
+    let names = undeclared.iter().map(|imported| imported.package.name());
+    context.described = names
+        .map(|name| name.trim_start_matches("pypi:").to_owned())
+        .collect();
+    let plan = run.config.store().plan(project, key, &context).await?;
+    if denied_package(run.planned, &plan).is_some() {
+        return Ok(None);
+    }
+    Ok(Some(RunPackages {
+        pending: Some(Arc::new(Pending { missing, plan })),
+        undeclared,
+        index: host_of(&run.config.python_index),
+        ..RunPackages::default()
+    }))
 }
 
 impl RunPackages {
@@ -143,10 +142,10 @@ impl RunPackages {
     /// Returns why the index has no such package, as a note.
     pub(crate) async fn with_import(
         &self,
-        checked: &Checked,
+        planned: &Planned,
+        request: &Request,
         imported: ImportedPackage,
     ) -> Result<Option<Self>, String> {
-        let planned = checked.planned();
         let Some(run) = DeclaringRun::new(planned) else {
             return Ok(None);
         };
@@ -154,7 +153,7 @@ impl RunPackages {
         let mut undeclared = self.undeclared.clone();
         undeclared.push(imported);
         // Without what the skill declares, if the run has to go on without that.
-        let mut projects = run.projects(&undeclared);
+        let mut projects = projects(&run, &undeclared);
         let project = match self.note {
             Some(_) => projects.pop(),
             None => projects.into_iter().next(),
@@ -162,12 +161,12 @@ impl RunPackages {
         let Some(project) = project else {
             return Ok(None);
         };
-        let planned_packages = run.plan(project, undeclared).await;
+        let planned_packages = plan(&run, project, undeclared).await;
         let packages = planned_packages.map_err(|error| {
             format!("cannot install `{name}`: {}", error.message_with_sources())
         })?;
         Ok(packages.filter(|packages| {
-            let request = packages.request_pending(checked.request().clone());
+            let request = packages.request_pending(request.clone());
             can_be_allowed(planned, &request)
         }))
     }

@@ -90,9 +90,9 @@ impl Install {
         let output = context.output;
         let mentioned = Mentioned::new(&opened.runtime, &opened.name, &packages)?;
         mentioned.print("installed", output)?;
-        // `--yes` is about packages that the user could know.
+        // `--yes` is about packages that the user could know. Nothing was installed, so it is no success.
         if self.yes || output.is_json() || !is_terminal() {
-            return Ok(Exit::Success);
+            return Ok(Exit::Denied);
         }
         let skill = mentioned.skill.as_str();
         let accepted = AcceptedPackages { skill, packages };
