@@ -164,8 +164,12 @@ impl RemedyDescriptions {
         }
         let other = self.interpreter(kind, interpreter, get);
         let install = install_command(skill, missing.declaring_script.as_deref());
-        let install = install.filter(|_| missing.is_installable);
-        match install.map(|install| format!("install its packages with `{install}`")) {
+        let packages = if missing.is_installable {
+            install.map(|install| format!("install its packages with `{install}`"))
+        } else {
+            install.and_then(|install| accept_packages(skill, &missing.acceptable, &install))
+        };
+        match packages {
             Some(packages) => format!("{packages}, or {other}"),
             None => other,
         }
@@ -284,6 +288,15 @@ fn started_interpreter(script_type: ScriptType, package: &str) -> String {
         return format!("install `{package}` where the `node` that the script starts finds it");
     }
     format!("install `{package}` for the `python3` that the script starts")
+}
+
+/// Returns how the user accepts packages for a skill that does not declare them, in the imperative;
+/// `None` without packages.
+fn accept_packages(skill: &str, packages: &[String], install: &str) -> Option<String> {
+    let command = accept_command(skill, packages)?;
+    Some(format!(
+        "accept its packages with `{command}` and install them with `{install}`"
+    ))
 }
 
 /// Returns the command that installs the packages of a skill, or those of a script that declares its

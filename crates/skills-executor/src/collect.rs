@@ -184,6 +184,10 @@ fn complete_cause(mut cause: Cause, run: &Authorized) -> (Option<Cause>, Option<
             .or_else(|| planned.interpreter(missing.script_type));
     }
     let imported = with_package_advice(planned, packages, missing);
+    if place.is_some() {
+        missing.allowing_rule = None;
+        missing.acceptable.clear();
+    }
     (Some(cause), imported.filter(|_| place.is_none()))
 }
 

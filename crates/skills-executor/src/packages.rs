@@ -256,15 +256,14 @@ fn request_planned(request: Request, resolved: &Plan, undeclared: &[ImportedPack
         .packages
         .iter()
         .filter(|package| package.is_declared);
-    let request = named.fold(request, |request, package| {
+    named.fold(request, |request, package| {
         let name = package.full_name();
         if is_undeclared(&name) {
             request.undeclared_package(name, &package.version)
         } else {
             request.package(name, &package.version)
         }
-    });
-    request
+    })
 }
 
 /// Returns text of a skill as a part of a note.

@@ -134,6 +134,26 @@ fn what_no_file_imports_or_a_local_file_is_in_no_question() {
     assert!(!text.contains("--allow packages"), "{text}");
 }
 
+/// Such as one that is started with `python -m`: it is accepted with the setting, and no other one is.
+#[test]
+fn a_package_that_only_the_instructions_name_is_accepted_alone() {
+    let Some(user) = importing("import sys\nsys.exit(\"No module named 'needed'\")\n") else {
+        return;
+    };
+    user.fixture.file(
+        "skills/demo/SKILL.md",
+        "---\nname: demo\ndescription: Shows versions.\n---\nFirst `pip install needed demo-pkg`.\n",
+    );
+    let (code, text) = answer(&user, "y", &["run", "demo"]);
+    assert_eq!(code, 1, "{text}");
+    let help = "help: accept its packages with `skills config set skills.demo.packages needed` and";
+    assert!(text.contains(help), "{text}");
+    assert!(
+        !text.contains("install package") && user.builds() == 0,
+        "{text}"
+    );
+}
+
 #[test]
 fn a_package_without_the_module_is_not_used() {
     let Some(mut user) = importing("import wrong\n") else {

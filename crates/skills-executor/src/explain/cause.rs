@@ -163,6 +163,11 @@ pub struct MissingPackage {
     /// the skill does not declare it. `None` if packages are not configured, and for local modules.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub allowing_rule: Option<String>,
+    /// The packages that the setting of the skill lists if a user accepts this one: those that it lists
+    /// already, and this one. Empty if a [rule](Self::allowing_rule) allows it, if it is declared, local or
+    /// [only reported](Self::is_only_reported), or if packages are not configured.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub acceptable: Vec<String>,
 }
 
 /// A variable of the environment that a run does not get.
@@ -301,7 +306,8 @@ impl Cause {
                 let names = missing
                     .package_name
                     .iter_mut()
-                    .chain(&mut missing.allowing_rule);
+                    .chain(&mut missing.allowing_rule)
+                    .chain(&mut missing.acceptable);
                 redactor.redact_all(names.chain([&mut missing.package]));
             }
             Self::LocalModule { module: text, .. }
@@ -484,6 +490,7 @@ fn missing_package_of<'a>(
         is_installable: false,
         declaring_script: None,
         allowing_rule: None,
+        acceptable: Vec::new(),
     })))
 }
 

@@ -10,7 +10,9 @@ use skills_packages::{
 use skills_sandbox::ScriptType;
 
 use super::RunPackages;
-use super::declared::{declared_packages, installed_python, script_of, text_reader};
+use super::declared::{
+    configured_packages, declared_packages, installed_python, script_of, text_reader,
+};
 use crate::explain::{DeclaredPackages, MissingPackage};
 use crate::plan::Planned;
 use crate::run_subject::SkillSubject;
@@ -66,6 +68,7 @@ pub(crate) fn with_package_advice(
         declaring_script,
         is_started_by_script,
         allowing_rule,
+        acceptable,
         ..
     } = cause;
     let registry = match script_type {
@@ -94,17 +97,37 @@ pub(crate) fn with_package_advice(
     let has_problems = declared
         .as_ref()
         .is_some_and(|declared| !declared.problems.is_empty());
-    if has_problems || *is_started_by_script || registry != Registry::Pypi {
+    if has_problems || *is_started_by_script {
         return None;
     }
     let read = text_reader(&skill.files);
-    let imported = imported_package(&paths_of(skill), &read, package)?;
-    if project.declares(&imported.package) {
+    let imported = (registry == Registry::Pypi)
+        .then(|| imported_package(&paths_of(skill), &read, package))
+        .flatten()
+        .filter(|imported| !project.declares(&imported.package));
+    let Some(imported) = imported else {
+        // Such as a package for Node, or one that only the instructions name.
+        if !*is_only_reported {
+            *acceptable = acceptable_packages(services, skill, missing);
+        }
         return None;
-    }
+    };
     *package_name = Some(imported.package.requirement.clone());
     *allowing_rule = Some(format!("packages:{}", imported.package.name()));
     Some(imported)
+}
+
+/// Returns the packages that `skills.NAME.packages` lists already, and the missing one.
+fn acceptable_packages(
+    services: &Services,
+    skill: &SkillSubject,
+    missing: ListedPackage,
+) -> Vec<String> {
+    let mut all = configured_packages(services, skill.entry.name().as_str());
+    if all.iter().all(|known| known.name() != missing.name()) {
+        all.push(missing);
+    }
+    all.iter().map(ToString::to_string).collect()
 }
 
 /// Returns the packages that the text of a skill names or its scripts import, each once.
