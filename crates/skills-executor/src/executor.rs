@@ -232,6 +232,17 @@ impl Executor {
         backend.is_ok_and(|backend| backend.confines_commands())
     }
 
+    /// Returns true if a rule or an approval decides about a program of host commands on a directory:
+    /// allows, denies or asks. Then a caller does not do itself what the program would do.
+    #[must_use]
+    pub fn decides_program(&self, directory: &Path, program: &str) -> bool {
+        let request = Request::for_host_command(directory).spawn(program);
+        let authorization = self.services.permissions().preview(&request);
+        let mut decisions = authorization.decisions().iter();
+        matches!(authorization, Authorization::Granted(_))
+            || decisions.any(|decision| decision.is_final() || decision.ask_rule().is_some())
+    }
+
     fn is_allowed(&self, request: Request) -> bool {
         let request = with_read_only_paths(&self.services, request);
         let authorization = self.services.permissions().preview(&request);

@@ -248,7 +248,8 @@ const CRATES: &[(&str, usize, &[&str])] = &[
         // models: what was cut, which files a run made, which skills wait for trust, and what a wrong
         // name means. Limits of what a line does itself, and results of lines that an error ended.
         // Arguments that clients send as text, and the rest of output that was shown in part.
-        15_860,
+        // Files that a line makes, copies, moves and removes itself.
+        16_550,
         &["skills-runtime", "skills-script", "skills-threads"],
     ),
     (

@@ -6,6 +6,8 @@
 
 mod driver;
 mod expansion;
+mod file_change;
+mod own_command;
 mod redirected_files;
 mod usage;
 
@@ -16,6 +18,7 @@ use skills_runtime::CapturedOutput;
 use skills_runtime::policy::{Access, FreeProgram};
 use skills_runtime::prompt::{LineCommand, LineStep, LineWord, ShellLine, WordPart};
 
+use self::own_command::OwnPrograms;
 use super::Deadline;
 use super::command_line::CommandLine;
 use super::output::ProgramOutput;
@@ -24,9 +27,7 @@ use crate::virtual_path::VirtualPath;
 use crate::{ToolError, ToolErrorCode, ToolOutput};
 
 pub(crate) use driver::run_line;
-
-/// Maximum size of what a part passes on: to the next part, a file, or a word.
-pub(crate) const MAX_PASSED_BYTES: usize = 4 << 20;
+pub(crate) use usage::MAX_PASSED_BYTES;
 
 /// A program of a line, ready to start.
 pub(crate) struct Part {
@@ -90,7 +91,30 @@ pub(crate) trait PartRunner: Sync {
     fn deadline(&self) -> &Deadline;
 }
 
+/// A line that runs without a shell.
+pub(crate) struct Line {
+    tree: ShellLine,
+    own_programs: OwnPrograms,
+}
+
+impl Line {
+    /// Returns true if a command needs no permission.
+    fn is_free(&self, command: &LineCommand) -> bool {
+        is_free_program(command) || self.own_programs.include(command)
+    }
+}
+
 impl EndedPart {
+    /// Returns the result of a line before its first program.
+    fn without_program() -> Self {
+        Self {
+            output: ProgramOutput::without_program(),
+            stdout: CapturedOutput::default(),
+            stderr: CapturedOutput::default(),
+            timeout_seconds: String::new(),
+        }
+    }
+
     pub(crate) fn into_tool_output(self) -> ToolOutput {
         self.output.into_tool_output(&self.timeout_seconds)
     }
@@ -110,37 +134,58 @@ impl EndedPart {
     }
 }
 
-/// Returns the tree of a line that runs without a shell: at most one of its parts can need a question,
-/// and that one is known before anything runs. `None` if a shell runs it, which is one question.
-/// `skill` is the name of the skill for which its commands run.
+/// Returns a line that runs without a shell: at most one of its parts can need a question, and that one is
+/// known before anything runs. `None` if a shell runs it, which is one question, or if it is one program.
+/// `skill` is the name of the skill for which its commands run, `current_dir` where they start.
 pub(crate) fn find_line(
     files: &VirtualFiles,
     command: &CommandLine,
     skill: Option<&str>,
+    current_dir: &str,
     has_stdin: bool,
-) -> Option<ShellLine> {
-    let CommandLine::Shell(text) = command else {
-        return None;
+) -> Option<Line> {
+    let tree = match command {
+        CommandLine::Shell(text) => ShellLine::parse(text)?,
+        CommandLine::Argv(words) => ShellLine::of_words(words),
     };
     let workspace = &files.mounts.workspace()?.path;
     let executor = files.runtime.executor();
-    let line = ShellLine::parse(text)?;
     // The user gave all that a shell needs, and it knows more.
     if executor.allows_any_program(workspace) {
         return None;
     }
-    let is_single = matches!(line.steps.as_slice(), [(_, LineStep::Pipeline(_))]);
-    let ends_in_command = !matches!(line.steps.last(), Some((_, LineStep::ChangeDirectory(_))));
+    let own_programs = OwnPrograms::find(files, current_dir, &tree.commands());
+    let line = Line { tree, own_programs };
+    if let CommandLine::Argv(_) = command {
+        let commands = line.tree.commands();
+        let is_own = commands.iter().all(|one| line.own_programs.include(one));
+        return is_own.then_some(line);
+    }
+    runs_without_shell(files, &line, skill, has_stdin).then_some(line)
+}
+
+fn runs_without_shell(
+    files: &VirtualFiles,
+    line: &Line,
+    skill: Option<&str>,
+    has_stdin: bool,
+) -> bool {
+    let Some(workspace) = files.mounts.workspace() else {
+        return false;
+    };
+    let (workspace, executor) = (&workspace.path, files.runtime.executor());
+    let tree = &line.tree;
+    let is_single = matches!(tree.steps.as_slice(), [(_, LineStep::Pipeline(_))]);
+    let ends_in_command = !matches!(tree.steps.last(), Some((_, LineStep::ChangeDirectory(_))));
     let reads_names = executor.allows_path(workspace, workspace, Access::ReadOnly);
-    let has_no_shell_part = !reads_stdin_in_word(&line, has_stdin)
-        && !has_outside_pattern(files, &line)
-        && (executor.confines_commands(skill) || !needs_confinement(&line));
-    (has_no_shell_part
+    let has_no_shell_part = !reads_stdin_in_word(tree, has_stdin)
+        && !has_outside_pattern(files, tree)
+        && (executor.confines_commands(skill) || !needs_confinement(tree));
+    has_no_shell_part
         && ends_in_command
         && reads_names
         && (is_single || !has_stdin)
-        && has_one_question(&line))
-    .then_some(line)
+        && has_one_question(line)
 }
 
 /// Returns true if a program is free only where it can be confined.
@@ -195,9 +240,9 @@ fn has_outside_pattern(files: &VirtualFiles, line: &ShellLine) -> bool {
 }
 
 /// Returns true if at most one command is not free, and its words do not depend on output or variables.
-fn has_one_question(line: &ShellLine) -> bool {
-    let commands = line.commands();
-    let mut others = commands.iter().filter(|command| !is_free(command));
+fn has_one_question(line: &Line) -> bool {
+    let commands = line.tree.commands();
+    let mut others = commands.iter().filter(|command| !line.is_free(command));
     let Some(other) = others.next() else {
         return true;
     };
@@ -205,7 +250,7 @@ fn has_one_question(line: &ShellLine) -> bool {
         let mut parts = word.parts.iter();
         parts.all(|part| matches!(part, WordPart::Text(_) | WordPart::Pattern(_)))
     };
-    others.next().is_none() && other.words.iter().all(is_plain) && !is_repeated(line, other)
+    others.next().is_none() && other.words.iter().all(is_plain) && !is_repeated(&line.tree, other)
 }
 
 /// Returns true if a command is in a `for`, or in a word.
@@ -218,8 +263,8 @@ fn is_repeated(line: &ShellLine, command: &LineCommand) -> bool {
     !at_top.any(|commands| commands.iter().any(|one| std::ptr::eq(one, command)))
 }
 
-/// Returns true if a command needs no permission.
-fn is_free(command: &LineCommand) -> bool {
+/// Returns true if a command is a program that needs no permission.
+fn is_free_program(command: &LineCommand) -> bool {
     let words: Vec<String> = literal_words(command);
     let program = words.first().and_then(|name| FreeProgram::of(name));
     program.is_some_and(|program| !program.wants_more(&words[1..]))

@@ -5,6 +5,7 @@ mod forged;
 mod keys;
 mod lines;
 mod named;
+mod own_commands;
 mod refused;
 mod stop;
 mod texts;

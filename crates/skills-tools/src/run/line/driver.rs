@@ -4,6 +4,7 @@ use std::future::poll_fn;
 use std::pin::Pin;
 use std::task::Poll;
 
+use serde_json::Value;
 use skills_runtime::CapturedOutput;
 use skills_runtime::policy::FreeProgram;
 use skills_runtime::prompt::{
@@ -11,9 +12,11 @@ use skills_runtime::prompt::{
 };
 
 use super::expansion::{Field, expand_pattern, split_fields};
+use super::file_change::{Changed, FileChange};
+use super::own_command::{OwnCommand, OwnProgram};
 use super::redirected_files::{OutputFile, join_path, read_input};
-use super::usage::Usage;
-use super::{EndedPart, MAX_PASSED_BYTES, Part, PartRunner, is_free};
+use super::usage::{MAX_PASSED_BYTES, Usage};
+use super::{EndedPart, Line, Part, PartRunner};
 use crate::run::command_line::CommandLine;
 use crate::run::output::{ExitKind, ProgramOutput};
 use crate::virtual_files::VirtualFiles;
@@ -30,16 +33,17 @@ type StepFuture<'a> = Pin<Box<dyn Future<Output = Result<(), ToolError>> + Send 
 pub(crate) async fn run_line(
     runner: &dyn PartRunner,
     files: &VirtualFiles,
-    line: &ShellLine,
+    line: &Line,
     current_dir: &str,
     stdin: Option<Vec<u8>>,
 ) -> Result<ToolOutput, ToolError> {
     let mut driver = Driver {
         runner,
         files,
+        line,
         variables: Vec::new(),
         current_dir: current_dir.to_owned(),
-        stdin,
+        stdin: stdin.map(Stream::of_bytes),
         code: 0,
         usage: Usage::default(),
         ended_parts: 0,
@@ -51,7 +55,7 @@ pub(crate) async fn run_line(
         is_stopped: false,
         is_in_word: false,
     };
-    match driver.run_steps(line).await {
+    match driver.run_steps(&line.tree).await {
         Ok(()) => driver.finish(),
         Err(error) => driver.fail(error),
     }
@@ -60,22 +64,23 @@ pub(crate) async fn run_line(
 struct Driver<'a> {
     runner: &'a dyn PartRunner,
     files: &'a VirtualFiles,
+    line: &'a Line,
     /// The variables of the `for` around, the innermost last.
     variables: Vec<(String, String)>,
     current_dir: String,
     /// Standard input of the first command.
-    stdin: Option<Vec<u8>>,
+    stdin: Option<Stream>,
     /// The exit code of the last step.
     code: i32,
     usage: Usage,
     ended_parts: usize,
     /// Whether a part that is not free has ended.
     has_effects: bool,
-    /// Whether a redirection wrote, or tried to.
+    /// Whether the line itself changed a file, or tried to.
     is_written: bool,
     printed: Printed,
-    /// The files that redirections wrote.
-    created: Vec<OutputFile>,
+    /// The paths and the data of the files that the line itself wrote.
+    created: Vec<(String, Value)>,
     /// The runs so far, merged.
     ended: Option<EndedPart>,
     /// Whether a program ended otherwise than by its exit, which ends the line.
@@ -91,6 +96,12 @@ struct Printed {
     stderr: Stream,
 }
 
+impl Printed {
+    fn is_empty(&self) -> bool {
+        self.stdout.bytes.is_empty() && self.stderr.bytes.is_empty()
+    }
+}
+
 #[derive(Default, Clone)]
 struct Stream {
     bytes: Vec<u8>,
@@ -103,6 +114,11 @@ impl Stream {
             bytes: captured.head().to_vec(),
             text: text.to_owned(),
         }
+    }
+
+    fn of_bytes(bytes: Vec<u8>) -> Self {
+        let text = String::from_utf8_lossy(&bytes).into_owned();
+        Self { bytes, text }
     }
 
     fn append(&mut self, other: &Self) -> Result<(), ToolError> {
@@ -192,10 +208,10 @@ impl Driver<'_> {
             if self.is_stopped {
                 return Ok(());
             }
-            stdin = Some(piped.bytes.clone());
             if is_last {
                 self.printed.stdout.append(&piped)?;
             }
+            stdin = Some(piped);
         }
         Ok(())
     }
@@ -204,11 +220,14 @@ impl Driver<'_> {
     async fn run_command(
         &mut self,
         command: &LineCommand,
-        stdin: Option<Vec<u8>>,
+        stdin: Option<Stream>,
         is_last: bool,
     ) -> Result<Stream, ToolError> {
         let stdin = match &command.input {
-            Some(path) => Some(read_input(self.files, &self.current_dir, path)?),
+            Some(path) => {
+                let bytes = read_input(self.files, &self.current_dir, path)?;
+                Some(Stream::of_bytes(bytes))
+            }
             None => stdin,
         };
         // Before the command runs, so that it does not run for a file that cannot be written.
@@ -232,15 +251,20 @@ impl Driver<'_> {
                 return Ok(Stream::default());
             }
         }
+        if self.line.own_programs.include(command) {
+            let (stdout, stderr) = self.run_own(&words, stdin.unwrap_or_default()).await?;
+            self.ended_parts += 1;
+            return self.route(command, stdout, stderr, files);
+        }
         self.usage.add_start()?;
-        let is_free = is_free(command);
+        let is_free = self.line.is_free(command);
         check_expanded(is_free, &words)?;
         let part = Part {
             literal_words: super::literal_words(command).len(),
             is_free,
             command: CommandLine::Argv(words),
             current_dir: self.current_dir.clone(),
-            stdin,
+            stdin: stdin.map(|stream| stream.bytes),
             passes_output: !is_last || self.is_in_word || files.iter().any(Option::is_some),
         };
         let passes_output = part.passes_output;
@@ -260,6 +284,67 @@ impl Driver<'_> {
             return Err(too_much_output());
         }
         self.route(command, stdout, stderr, files)
+    }
+
+    /// Does a command that the line does itself, and returns what the program would print.
+    async fn run_own(
+        &mut self,
+        words: &[String],
+        stdin: Stream,
+    ) -> Result<(Stream, Stream), ToolError> {
+        let Some(command) = OwnCommand::parse(words) else {
+            return Err(expanded_option(words));
+        };
+        self.code = 0;
+        let mut stderr = Stream::default();
+        if command.program == OwnProgram::Tee {
+            self.tee(&command, &stdin)?;
+            return Ok((stdin, stderr));
+        }
+        let changes = match FileChange::list(self.files, &self.current_dir, command) {
+            Ok(changes) => changes,
+            Err(message) => {
+                self.code = 1;
+                return Ok((Stream::default(), Stream::of_bytes(message.into_bytes())));
+            }
+        };
+        for change in changes {
+            self.usage.add_change()?;
+            self.runner.deadline().check()?;
+            let changed = self.apply(change).await?;
+            if let Some(message) = changed.failure {
+                self.code = 1;
+                stderr.append(&Stream::of_bytes(message.into_bytes()))?;
+            }
+            self.created
+                .retain(|(path, _)| Some(path) != changed.removed.as_ref());
+            self.created.extend(changed.written);
+        }
+        Ok((Stream::default(), stderr))
+    }
+
+    /// Makes a change on a blocking thread.
+    async fn apply(&mut self, change: FileChange) -> Result<Changed, ToolError> {
+        let (files, current_dir) = (self.files.clone(), self.current_dir.clone());
+        let changed =
+            skills_threads::run_blocking(move || change.apply(&files, &current_dir)).await;
+        let changed =
+            changed.map_err(|_| ToolErrorCode::Internal.error("cannot change a file"))??;
+        self.is_written = true;
+        Ok(changed)
+    }
+
+    fn tee(&mut self, command: &OwnCommand, stdin: &Stream) -> Result<(), ToolError> {
+        let mut files = Vec::new();
+        for path in &command.operands {
+            self.usage.add_change()?;
+            let append = command.has_option;
+            let file = OutputFile::find(self.files, &self.current_dir, path, append)?;
+            files.push(file);
+        }
+        files
+            .into_iter()
+            .try_for_each(|file| self.write(file, &stdin.bytes))
     }
 
     /// Passes the streams of a command on to where they go, and returns what goes to the next one.
@@ -297,7 +382,7 @@ impl Driver<'_> {
     fn write(&mut self, mut file: OutputFile, bytes: &[u8]) -> Result<(), ToolError> {
         self.is_written = true;
         file.write(self.files, bytes)?;
-        self.created.push(file);
+        self.created.push(file.describe());
         Ok(())
     }
 
@@ -387,9 +472,7 @@ impl Driver<'_> {
     /// Returns the result of a line that ended.
     fn finish(self) -> Result<ToolOutput, ToolError> {
         let (code, is_stopped, is_written) = (self.code, self.is_stopped, self.is_written);
-        let Some(mut ended) = self.merge() else {
-            return Err(ToolErrorCode::InvalidArguments.error("the line starts no program"));
-        };
+        let mut ended = self.merge();
         if !is_stopped {
             ended.output = ended.output.with_exit_code(code);
         }
@@ -402,9 +485,10 @@ impl Driver<'_> {
     fn fail(self, mut error: ToolError) -> Result<ToolOutput, ToolError> {
         let repeats_effects = self.is_written || self.has_effects;
         let count = self.ended_parts;
-        let Some(ended) = self.merge() else {
+        if self.ended.is_none() && !self.is_written && self.printed.is_empty() {
             return Err(error);
-        };
+        }
+        let ended = self.merge();
         error.message = format!("{} (commands of the line that ran: {count})", error.message);
         let mut output = ended.into_unfinished(&error);
         output.repeats_effects = repeats_effects;
@@ -412,13 +496,13 @@ impl Driver<'_> {
     }
 
     /// Returns the parts that ended as one, with what they printed and wrote.
-    fn merge(self) -> Option<EndedPart> {
-        let ended = self.ended?;
+    fn merge(self) -> EndedPart {
+        let ended = self.ended.unwrap_or_else(EndedPart::without_program);
         let output: ProgramOutput = ended
             .output
             .with_streams(self.printed.stdout.text, self.printed.stderr.text)
-            .with_written_files(self.created.iter().map(OutputFile::describe));
-        Some(EndedPart { output, ..ended })
+            .with_written_files(self.created);
+        EndedPart { output, ..ended }
     }
 }
 
@@ -432,10 +516,15 @@ fn check_expanded(is_free: bool, words: &[String]) -> Result<(), ToolError> {
     if !is_free || !wants_more {
         return Ok(());
     }
+    Err(expanded_option(words))
+}
+
+fn expanded_option(words: &[String]) -> ToolError {
+    let name = words.first().map(String::as_str).unwrap_or_default();
     let error = ToolErrorCode::PermissionDenied.error(format!(
         "cannot run `{name}`: an expansion has an option that needs permission"
     ));
-    Err(error.with_hint("write the option into the command, so that the user can be asked"))
+    error.with_hint("write the option into the command, so that the user can be asked")
 }
 
 /// Lets other tasks of the thread run.

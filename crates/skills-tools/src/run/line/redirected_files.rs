@@ -2,12 +2,12 @@
 
 use std::path::PathBuf;
 
-use cap_std::fs::Dir;
+use cap_std::fs::{Dir, File, Metadata};
 use serde_json::{Value, json};
 use skills_runtime::policy::Access;
 use skills_threads::lock;
 
-use super::MAX_PASSED_BYTES;
+use super::usage::MAX_PASSED_BYTES;
 use crate::files::open::{self, OpenedFile};
 use crate::files::write::{self, WriteMode, WriteRequest};
 use crate::files::{io_error, join_parts};
@@ -51,86 +51,126 @@ pub(super) fn read_input(
     if path == "/dev/null" {
         return Ok(Vec::new());
     }
+    let (file, _, display) = open_input(files, current_dir, path)?;
+    let hint = "pass its path to the program instead of `<`";
+    read_all(file, &display, MAX_PASSED_BYTES as u64, hint)
+}
+
+/// Opens a file that may be read, and returns it with the path that errors show.
+pub(super) fn open_input(
+    files: &VirtualFiles,
+    current_dir: &str,
+    path: &str,
+) -> Result<(File, Metadata, String), ToolError> {
     let resolved = files.resolve(&VirtualPath::parse(&join_path(current_dir, path))?)?;
     let canonical = files.canonicalize(&resolved)?;
     let target = join_parts(&resolved.base_path(), &canonical);
     check_policy(files, &resolved, target, Access::ReadOnly)?;
-    let failed = |error| io_error(&error, &resolved.display);
-    let OpenedFile::File(file, _) =
-        open::open_file(&resolved.base_dir, &canonical).map_err(failed)?
-    else {
-        return Err(ToolErrorCode::PermissionDenied.error_at(
+    let opened = open::open_file(&resolved.base_dir, &canonical);
+    let opened = opened.map_err(|error| io_error(&error, &resolved.display))?;
+    match opened {
+        OpenedFile::File(file, metadata) => Ok((file, metadata, resolved.display)),
+        _ => Err(ToolErrorCode::PermissionDenied.error_at(
             &resolved.display,
             format!("cannot read '{}': not a regular file", resolved.display),
-        ));
-    };
+        )),
+    }
+}
+
+/// Reads a file of at most `max_bytes`.
+pub(super) fn read_all(
+    file: File,
+    display: &str,
+    max_bytes: u64,
+    hint: &str,
+) -> Result<Vec<u8>, ToolError> {
     let mut bytes = Vec::new();
-    let mut limited = std::io::Read::take(file, MAX_PASSED_BYTES as u64 + 1);
-    std::io::Read::read_to_end(&mut limited, &mut bytes).map_err(failed)?;
-    if bytes.len() > MAX_PASSED_BYTES {
-        return Err(ToolErrorCode::TooLarge
-            .error_at(
-                &resolved.display,
-                format!(
-                    "'{}' is larger than {} MiB",
-                    resolved.display,
-                    MAX_PASSED_BYTES >> 20
-                ),
-            )
-            .with_hint("pass its path to the program instead of `<`"));
+    let mut limited = std::io::Read::take(file, max_bytes + 1);
+    std::io::Read::read_to_end(&mut limited, &mut bytes)
+        .map_err(|error| io_error(&error, display))?;
+    if bytes.len() as u64 > max_bytes {
+        let message = format!("'{display}' is larger than {} MiB", max_bytes >> 20);
+        let error = ToolErrorCode::TooLarge.error_at(display, message);
+        return Err(error.with_hint(hint));
     }
     Ok(bytes)
+}
+
+/// Returns true if a path is a directory that may be opened.
+pub(super) fn is_directory(files: &VirtualFiles, path: &str) -> bool {
+    let resolved = VirtualPath::parse(path).and_then(|path| files.resolve(&path));
+    resolved.is_ok_and(|resolved| files.open_directory(&resolved).is_ok())
+}
+
+/// Returns a path that may be written: in the writable workspace or a mount, by rules without a
+/// question, and not one that is executed or trusted by other programs.
+pub(super) fn find_writable(
+    files: &VirtualFiles,
+    current_dir: &str,
+    path: &str,
+) -> Result<ResolvedPath, ToolError> {
+    let resolved = files.resolve(&VirtualPath::parse(&join_path(current_dir, path))?)?;
+    // Drafts are written by the tool that validates them.
+    if resolved.skill.is_some() || resolved.access != MountAccess::ReadWrite {
+        return Err(ToolErrorCode::ReadOnly
+            .error_at(
+                &resolved.display,
+                format!("'{}' is read-only", resolved.display),
+            )
+            .with_hint("write to the workspace instead"));
+    }
+    files.check_writable(&resolved)?;
+    let host_path = resolved.host_path.clone();
+    check_policy(files, &resolved, host_path, Access::ReadWrite)?;
+    Ok(resolved)
 }
 
 /// The file of `>` or `>>`, which may be written.
 pub(super) struct OutputFile {
     resolved: ResolvedPath,
     mode: WriteMode,
+    /// Whether it is executable if it is new.
+    executable: Option<bool>,
     bytes: usize,
     is_new: bool,
 }
 
 impl OutputFile {
-    /// Checks that a file can and may be written: in the writable workspace or a mount, by rules without a
-    /// question, and not one that is executed or trusted by other programs.
+    /// Checks that a file can and [may be](find_writable) written.
     pub(super) fn find(
         files: &VirtualFiles,
         current_dir: &str,
         path: &str,
         append: bool,
     ) -> Result<Self, ToolError> {
-        let resolved = files.resolve(&VirtualPath::parse(&join_path(current_dir, path))?)?;
-        // Drafts are written by the tool that validates them.
-        if resolved.skill.is_some() || resolved.access != MountAccess::ReadWrite {
-            return Err(ToolErrorCode::ReadOnly
-                .error_at(
-                    &resolved.display,
-                    format!("'{}' is read-only", resolved.display),
-                )
-                .with_hint("write to the workspace instead"));
-        }
+        let resolved = find_writable(files, current_dir, path)?;
         if resolved.parts.is_empty() || path.ends_with('/') {
             return Err(is_a_directory(&resolved));
         }
-        files.check_writable(&resolved)?;
-        check_policy(
-            files,
-            &resolved,
-            resolved.host_path.clone(),
-            Access::ReadWrite,
-        )?;
         let (parent, name) = open_target(&resolved)?;
-        write::check_existing(&parent, name, &resolved.display)?;
+        let existing = write::check_existing(&parent, name, &resolved.display)?;
         Ok(Self {
+            is_new: existing.is_none(),
             resolved,
             mode: if append {
                 WriteMode::Append
             } else {
                 WriteMode::Overwrite
             },
+            executable: None,
             bytes: 0,
-            is_new: false,
         })
+    }
+
+    /// Sets whether the file is executable, unless it exists.
+    pub(super) fn with_executable(mut self, is_executable: bool) -> Self {
+        self.executable = self.is_new.then_some(is_executable);
+        self
+    }
+
+    /// Returns the path that errors show.
+    pub(super) fn display(&self) -> &str {
+        &self.resolved.display
     }
 
     /// Writes the file as a whole: it is opened here, without following a symlink.
@@ -151,7 +191,7 @@ impl OutputFile {
                 content: bytes,
                 mode: self.mode,
                 if_match: None,
-                executable: None,
+                executable: self.executable,
             };
             write::write_file(&parent, name, &request)
         });
@@ -172,7 +212,7 @@ impl OutputFile {
 }
 
 /// Opens the directory of a file, without following a symlink, and returns the name of the file in it.
-fn open_target(resolved: &ResolvedPath) -> Result<(Dir, &str), ToolError> {
+pub(super) fn open_target(resolved: &ResolvedPath) -> Result<(Dir, &str), ToolError> {
     let Some((name, parents)) = resolved.parts.split_last() else {
         return Err(is_a_directory(resolved));
     };

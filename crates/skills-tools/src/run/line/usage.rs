@@ -2,6 +2,8 @@
 
 use crate::{ToolError, ToolErrorCode};
 
+/// Maximum size of what a part passes on: to the next part, a file, or a word.
+pub(crate) const MAX_PASSED_BYTES: usize = 4 << 20;
 /// Maximum number of steps; each value of a `for` runs those of its body.
 const MAX_STEPS: usize = 1_000;
 /// Maximum number of programs.
@@ -10,6 +12,8 @@ const MAX_STARTS: usize = 64;
 const MAX_BYTES: usize = 2 << 20;
 /// Maximum number of words that expansions add.
 const MAX_WORDS: usize = 50_000;
+/// Maximum number of files and directories that a line itself makes, copies, moves or removes.
+const MAX_CHANGES: usize = 1_000;
 /// Maximum number of directories and files that patterns examine.
 const MAX_EXAMINED: usize = 5_000;
 
@@ -21,6 +25,7 @@ pub(super) struct Usage {
     bytes: usize,
     words: usize,
     examined: usize,
+    changes: usize,
 }
 
 impl Usage {
@@ -32,6 +37,11 @@ impl Usage {
     pub(super) fn add_start(&mut self) -> Result<(), ToolError> {
         self.starts += 1;
         check(self.starts, MAX_STARTS, "starts more than 64 programs")
+    }
+
+    pub(super) fn add_change(&mut self) -> Result<(), ToolError> {
+        self.changes += 1;
+        check(self.changes, MAX_CHANGES, "changes more than 1000 files")
     }
 
     pub(super) fn add_bytes(&mut self, bytes: usize) -> Result<(), ToolError> {

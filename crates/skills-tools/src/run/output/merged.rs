@@ -3,13 +3,44 @@
 use serde_json::{Value, json};
 use skills_runtime::{ExecutionStatus, Termination};
 
-use super::{ExitKind, MAX_NOTES, ProgramOutput};
+use super::{ExitKind, MAX_NOTES, ProgramOutput, sandbox_data};
 use crate::run::MAX_OUTPUT_BYTES;
 
 /// The lists of a result that the runs have in common.
 const LISTS: [&str; 4] = ["files_changed", "notes", "help", "refused"];
 
 impl ProgramOutput {
+    /// Returns the result of a call that has started no program: exit code 0 and no output.
+    pub(crate) fn without_program() -> Self {
+        let data = json!({
+            "exit_code": 0,
+            "signal": null,
+            "stdout": "",
+            "stderr": "",
+            "stdout_truncated": false,
+            "stderr_truncated": false,
+            "timed_out": false,
+            "duration_ms": 0,
+            "sandbox": sandbox_data(None),
+            "files_changed": [],
+            "notes": [],
+            "refused": [],
+            "explanation": null,
+        });
+        Self {
+            stdout: String::new(),
+            stderr: String::new(),
+            exit: ExitKind::Exited(0),
+            status: ExecutionStatus::Success,
+            printed_bytes: 0,
+            data: data.as_object().cloned().unwrap_or_default(),
+            files: Vec::new(),
+            notes: Vec::new(),
+            explanation: Vec::new(),
+            lacks_package: false,
+        }
+    }
+
     /// Adds the result of an earlier run of the same call. How this one ended stays.
     pub(crate) fn after(mut self, earlier: Self) -> Self {
         self.explanation = joined(earlier.explanation, self.explanation);
@@ -68,7 +99,7 @@ impl ProgramOutput {
     /// Adds files that redirections wrote, by their virtual paths.
     pub(crate) fn with_written_files(
         mut self,
-        written: impl Iterator<Item = (String, Value)>,
+        written: impl IntoIterator<Item = (String, Value)>,
     ) -> Self {
         for (path, data) in written {
             let changed = self

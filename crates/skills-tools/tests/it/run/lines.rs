@@ -13,10 +13,10 @@ use skills_tools::{CallContext, Mount, ToolOutput};
 use super::{bash, kit, run, sees_virtual_paths};
 use crate::fixture::{Host, ToolOutputExt, Tools};
 
-const CANARY: &str = "canary-91b3";
+pub(super) const CANARY: &str = "canary-91b3";
 
 /// A writable workspace with files, keys, and names and links of an attacker.
-fn host() -> Host {
+pub(super) fn host() -> Host {
     let host = kit(&[
         (
             "show.py",
@@ -46,17 +46,17 @@ fn host() -> Host {
 }
 
 /// The tools of a user who gave the workspace, without an approver.
-fn given(host: &Host) -> Tools {
+pub(super) fn given(host: &Host) -> Tools {
     host.allowing(&[&host.write_rule()])
 }
 
 /// A client that counts its questions, and allows each.
-struct Asked {
-    context: CallContext,
-    questions: Arc<Mutex<Vec<String>>>,
+pub(super) struct Asked {
+    pub(super) context: CallContext,
+    pub(super) questions: Arc<Mutex<Vec<String>>>,
 }
 
-fn asked() -> Asked {
+pub(super) fn asked() -> Asked {
     let questions = Arc::new(Mutex::new(Vec::new()));
     let seen = Arc::clone(&questions);
     let approver = Arc::new(move |question: &Question| {
@@ -348,15 +348,22 @@ async fn a_line_has_at_most_one_question() {
             "python3 -c 'print(1)' > p.txt; cat p.txt",
             &["python3 -c print(1)"],
         ),
-        ("mkdir -p out && echo hi > out/x.txt", &["mkdir -p out"]),
+        ("mkdir -p out && echo hi > out/x.txt", &[]),
         (
-            "cat a.txt | tee t.txt | wc -l",
-            &["tee t.txt <<< \"b foo\\na bar\\n\""],
+            "mkdir -m 700 priv && echo hi > priv/x",
+            &["mkdir -m 700 priv"],
         ),
-        ("mkdir x && touch x/y", &["sh -c mkdir x && touch x/y"]),
         (
-            "for f in 1 2; do mkdir $f; done",
-            &["sh -c for f in 1 2; do mkdir $f; done"],
+            "cat a.txt | tee -i t.txt | wc -l",
+            &["tee -i t.txt <<< \"b foo\\na bar\\n\""],
+        ),
+        (
+            "ln a.txt x && ln a.txt y",
+            &["sh -c ln a.txt x && ln a.txt y"],
+        ),
+        (
+            "for f in 1 2; do ln a.txt $f; done",
+            &["sh -c for f in 1 2; do ln a.txt $f; done"],
         ),
         ("env $(echo id)", &["sh -c env $(echo id)"]),
         ("$(echo id)", &["sh -c $(echo id)"]),
@@ -377,7 +384,12 @@ async fn a_line_has_at_most_one_question() {
         "hi\n"
     );
     // Without an approver nothing after the refused part runs.
-    let outcome = bash(&tools, "echo x > first.txt; tee y; echo z > last.txt", "").await;
+    let outcome = bash(
+        &tools,
+        "echo x > first.txt; ln a.txt y; echo z > last.txt",
+        "",
+    )
+    .await;
     assert_eq!(
         outcome.code(),
         Some("approval_required"),
