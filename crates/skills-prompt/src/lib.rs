@@ -59,7 +59,9 @@ pub use requirements::{
 };
 pub use role::Role;
 pub use script_instructions::{SkillScripts, script_tool_instructions};
-pub use shell_line::{LineCommand, LineOutput, LineStep, LineWord, RunIf, ShellLine, WordPart};
+pub use shell_line::{
+    CharSet, LineCommand, LineInput, LineOutput, LineStep, LineWord, RunIf, ShellLine, WordPart,
+};
 pub use skill_list::{
     Allocation, EntryReport, Inclusion, ListFormat, RemovedCharacter, RenderReport, SkillList,
     SkillListRenderer, Truncation, UsageInstructions,

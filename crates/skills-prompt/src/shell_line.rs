@@ -4,6 +4,7 @@
 //! understood as a whole: each character that this parser does not know makes it a line for a shell.
 
 mod parser;
+mod word_builder;
 
 use self::parser::Parser;
 
@@ -41,6 +42,44 @@ pub enum LineStep {
         /// The steps for each value.
         body: ShellLine,
     },
+    /// `NAME=VALUE …` without a command, for the steps after it. The values stay one word each.
+    Assign(Vec<(String, LineWord)>),
+    /// `exit CODE`, which ends the line, or the `$(…)` or pipe that it is in. Without a code it is that of
+    /// the last step.
+    Exit(Option<u8>),
+    /// `! …`: commands that are joined by `|`, with the opposite exit code.
+    Not(Vec<LineCommand>),
+    /// `{ …; }`
+    Group(ShellLine),
+    /// `if …; then …; elif …; then …; else …; fi`.
+    If {
+        /// The conditions with the steps that run after the first success.
+        branches: Vec<(ShellLine, ShellLine)>,
+        /// The steps after `else`.
+        otherwise: Option<ShellLine>,
+    },
+    /// `… | while read NAMES; do …; done`, or `while read NAMES; do …; done < FILE`.
+    ForLines {
+        /// The commands that print the lines; none if they are those of `input`.
+        source: Vec<LineCommand>,
+        /// The input after `done`.
+        input: Option<LineInput>,
+        /// The variables, of which the last gets the rest of a line; at least one.
+        names: Vec<String>,
+        /// Whether `IFS=` keeps the white space of a line.
+        keeps_space: bool,
+        /// Whether a backslash is a character, as with `-r`.
+        is_raw: bool,
+        /// The steps for each line.
+        body: ShellLine,
+    },
+    /// `{ …; } | …`, also with `if`, `for` or `while` before the pipe.
+    Piped {
+        /// The step that prints.
+        line: ShellLine,
+        /// The commands that get what it prints; at least one.
+        commands: Vec<LineCommand>,
+    },
 }
 
 /// A program with its arguments and redirections.
@@ -48,12 +87,21 @@ pub enum LineStep {
 pub struct LineCommand {
     /// The program and its arguments; at least one. The first has no expansion.
     pub words: Vec<LineWord>,
-    /// The file of `<`.
-    pub input: Option<String>,
+    /// Standard input, if it is redirected.
+    pub input: Option<LineInput>,
     /// Where standard output goes.
     pub stdout: LineOutput,
     /// Where standard error goes.
     pub stderr: LineOutput,
+}
+
+/// A redirected standard input.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum LineInput {
+    /// `<`: a file, without expansion.
+    File(String),
+    /// `<<`: the text of a here-document, which stays one word.
+    Text(LineWord),
 }
 
 /// Where an output stream of a command goes.
@@ -89,7 +137,15 @@ pub enum WordPart {
     Text(String),
     /// An unquoted `*` or `?`, with which the word stands for names of files.
     Pattern(char),
-    /// The variable of a `for` around it.
+    /// `[…]` in a pattern: one of some characters.
+    CharSet(CharSet),
+    /// `{A,B}` or `{1..3}`: the word stands for one with each of these texts.
+    Alternatives(Vec<String>),
+    /// `${#NAME}`: the number of characters of a variable.
+    Length(String),
+    /// `$?`: the exit code of the last step.
+    ExitCode,
+    /// A variable that the line sets.
     Variable {
         /// Its name.
         name: String,
@@ -105,6 +161,100 @@ pub enum WordPart {
     },
 }
 
+/// One of some characters, in a pattern.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct CharSet {
+    /// As it is written, with the brackets.
+    pub text: String,
+    /// Whether it stands for all others, as with `[!…]`.
+    pub is_negated: bool,
+    /// The first and the last character of each range.
+    pub ranges: Vec<(char, char)>,
+}
+
+impl CharSet {
+    /// Returns true if it stands for a character.
+    #[must_use]
+    pub fn contains(&self, c: char) -> bool {
+        let mut ranges = self.ranges.iter();
+        ranges.any(|(first, last)| (*first..=*last).contains(&c)) != self.is_negated
+    }
+}
+
+impl LineCommand {
+    /// Returns its words, and the text of its here-document.
+    #[must_use]
+    pub fn all_words(&self) -> Vec<&LineWord> {
+        let text = self.input.as_ref().and_then(LineInput::text);
+        self.words.iter().chain(text).collect()
+    }
+}
+
+impl LineInput {
+    fn text(&self) -> Option<&LineWord> {
+        match self {
+            Self::File(_) => None,
+            Self::Text(text) => Some(text),
+        }
+    }
+}
+
+impl LineStep {
+    /// Returns its commands, without those of the lines in it.
+    #[must_use]
+    pub fn commands(&self) -> &[LineCommand] {
+        match self {
+            Self::Pipeline(commands) | Self::Not(commands) => commands,
+            Self::ForLines { source, .. } => source,
+            Self::Piped { commands, .. } => commands,
+            _ => &[],
+        }
+    }
+
+    /// Returns its words, without those of commands.
+    #[must_use]
+    pub fn words(&self) -> Vec<&LineWord> {
+        match self {
+            Self::ChangeDirectory(word) => vec![word],
+            Self::For { values, .. } => values.iter().collect(),
+            Self::Assign(variables) => variables.iter().map(|(_, value)| value).collect(),
+            Self::ForLines { input, .. } => input
+                .as_ref()
+                .and_then(LineInput::text)
+                .into_iter()
+                .collect(),
+            _ => Vec::new(),
+        }
+    }
+
+    /// Returns the lines in it that can run more than once.
+    #[must_use]
+    pub fn repeated_line(&self) -> Option<&ShellLine> {
+        match self {
+            Self::For { body, .. } | Self::ForLines { body, .. } => Some(body),
+            _ => None,
+        }
+    }
+
+    /// Returns the lines in it that run at most once.
+    #[must_use]
+    pub fn lines(&self) -> Vec<&ShellLine> {
+        match self {
+            Self::Group(line) | Self::Piped { line, .. } => vec![line],
+            Self::If {
+                branches,
+                otherwise,
+            } => {
+                let branches = branches
+                    .iter()
+                    .flat_map(|(condition, line)| [condition, line]);
+                branches.chain(otherwise).collect()
+            }
+            _ => Vec::new(),
+        }
+    }
+}
+
 impl LineWord {
     /// Returns the text of a word without expansions.
     #[must_use]
@@ -118,9 +268,9 @@ impl LineWord {
 }
 
 impl ShellLine {
-    /// Parses a command line. Returns `None` if only a shell can run it: it has an assignment, another
-    /// variable than that of a `for`, a comment, a here-document, a group, a background command, a
-    /// bracket pattern, or anything else that is not in the types of a line.
+    /// Parses a command line. Returns `None` if only a shell can run it: it has a variable that it does not
+    /// set, a function, a subshell, a background command, arithmetic, or anything else that is not in the
+    /// types of a line.
     ///
     /// ```
     /// use skills_prompt::ShellLine;
@@ -149,7 +299,7 @@ impl ShellLine {
         }
     }
 
-    /// Returns all commands, also those in `for` and `$(…)`.
+    /// Returns all commands, also those in other steps and in `$(…)`.
     #[must_use]
     pub fn commands(&self) -> Vec<&LineCommand> {
         let mut all = Vec::new();
@@ -159,18 +309,13 @@ impl ShellLine {
 
     fn add_commands<'a>(&'a self, all: &mut Vec<&'a LineCommand>) {
         for (_, step) in &self.steps {
-            let words: Vec<&LineWord> = match step {
-                LineStep::ChangeDirectory(_) => Vec::new(),
-                LineStep::Pipeline(commands) => {
-                    all.extend(commands);
-                    commands.iter().flat_map(|one| &one.words).collect()
-                }
-                LineStep::For { values, body, .. } => {
-                    body.add_commands(all);
-                    values.iter().collect()
-                }
-            };
-            for part in words.into_iter().flat_map(|word| &word.parts) {
+            all.extend(step.commands());
+            for line in step.lines().into_iter().chain(step.repeated_line()) {
+                line.add_commands(all);
+            }
+            let words = step.commands().iter().flat_map(LineCommand::all_words);
+            let words = words.chain(step.words());
+            for part in words.flat_map(|word| &word.parts) {
                 if let WordPart::Output { line, .. } = part {
                     line.add_commands(all);
                 }
@@ -190,6 +335,10 @@ mod tests {
         let parts = word.parts.iter().map(|part| match part {
             WordPart::Text(text) => text.replace('\n', "\\n"),
             WordPart::Pattern(c) => format!("<{c}>"),
+            WordPart::CharSet(set) => format!("<{}>", set.text),
+            WordPart::Alternatives(texts) => format!("<{}>", texts.join(",")),
+            WordPart::Length(name) => format!("<#{name}>"),
+            WordPart::ExitCode => "<?>".to_owned(),
             WordPart::Variable { name, is_quoted } => {
                 format!("<{name}{}>", if *is_quoted { " quoted" } else { "" })
             }
@@ -205,6 +354,14 @@ mod tests {
         words.iter().map(describe_word).collect()
     }
 
+    fn describe_input(input: Option<&LineInput>) -> String {
+        match input {
+            None => String::new(),
+            Some(LineInput::File(path)) => format!(" <{path}"),
+            Some(LineInput::Text(text)) => format!(" <<{}", describe_word(text)),
+        }
+    }
+
     fn describe_command(command: &LineCommand) -> String {
         let output = |stream: &LineOutput, name: &str| match stream {
             LineOutput::Inherited => String::new(),
@@ -214,8 +371,7 @@ mod tests {
                 format!(" {name}{}{path}", if *append { ">" } else { "" })
             }
         };
-        let input = command.input.as_ref();
-        let input = input.map(|path| format!(" <{path}")).unwrap_or_default();
+        let input = describe_input(command.input.as_ref());
         let (stdout, stderr) = (output(&command.stdout, ">"), output(&command.stderr, "2>"));
         format!("{}{input}{stdout}{stderr}", describe_words(&command.words))
     }
@@ -232,6 +388,49 @@ mod tests {
                 LineStep::Pipeline(commands) => {
                     let commands: Vec<String> = commands.iter().map(describe_command).collect();
                     commands.join(" | ")
+                }
+                LineStep::Assign(variables) => {
+                    let one = |(name, value): &(String, LineWord)| {
+                        format!("{name}={}", describe_word(value))
+                    };
+                    variables.iter().map(one).collect::<Vec<_>>().join(" ")
+                }
+                LineStep::Exit(code) => format!("exit {code:?}"),
+                LineStep::Not(commands) => {
+                    let commands: Vec<String> = commands.iter().map(describe_command).collect();
+                    format!("! {}", commands.join(" | "))
+                }
+                LineStep::Group(line) => format!("{{ {} }}", describe(line)),
+                LineStep::If {
+                    branches,
+                    otherwise,
+                } => {
+                    let one = |(condition, line): &(ShellLine, ShellLine)| {
+                        format!("if {} then {} ", describe(condition), describe(line))
+                    };
+                    let branches: String = branches.iter().map(one).collect();
+                    let otherwise = otherwise.as_ref().map(describe).unwrap_or_default();
+                    format!("{branches}else {otherwise} fi")
+                }
+                LineStep::ForLines {
+                    source,
+                    input,
+                    names,
+                    keeps_space,
+                    is_raw,
+                    body,
+                } => {
+                    let source: Vec<String> = source.iter().map(describe_command).collect();
+                    format!(
+                        "{}{} while read {names:?} {keeps_space} {is_raw} do {} done",
+                        source.join(" | "),
+                        describe_input(input.as_ref()),
+                        describe(body)
+                    )
+                }
+                LineStep::Piped { line, commands } => {
+                    let commands: Vec<String> = commands.iter().map(describe_command).collect();
+                    format!("{} | {}", describe(line), commands.join(" | "))
                 }
                 LineStep::For { name, values, body } => {
                     format!(
@@ -266,7 +465,48 @@ mod tests {
                 "[find][.][-name][*.py][!][-name][x][-exec][a][{}][;]",
             ),
             ("ls *.t?t a\\*", "[ls][<*>.t<?>t][a*]"),
-            ("for f in *.txt b; do wc -l \"$f\" ${f}x; done | head", ""),
+            (
+                "for f in *.txt b; do wc -l \"$f\" ${f}x; done | head",
+                "for f [<*>.txt][b] do [wc][-l][<f quoted>][<f>x] done | [head]",
+            ),
+            (
+                "N=$(wc -l <a) M='b c' && echo $N ${#M} $?",
+                "N=[<{[wc][-l] <a} quoted>] M=[b c]; && [echo][<N>][<#M>][<?>]",
+            ),
+            ("X=; echo \"$X\"", "X=[]; [echo][<X quoted>]"),
+            ("echo $(<a.txt)", "[echo][<{[cat] <a.txt}>]"),
+            (
+                "ls [ab]*.[!x-z] {a,b}.txt",
+                "[ls][<[ab]><*>.<[!x-z]>][<a,b>.txt]",
+            ),
+            ("echo {1..3} f{,.bak}", "[echo][<1,2,3>][f<,.bak>]"),
+            ("ls # 'a\n# b\npwd", "[ls]; [pwd]"),
+            (
+                "cat <<E >b\nx 'y $(date)\nE\nls",
+                "[cat] <<[x 'y <{[date]} quoted>\\n] >b; [ls]",
+            ),
+            ("cat <<'E'\n$x `y`\nE", "[cat] <<[$x `y`\\n]"),
+            ("cat <<-E && ls\n\ta\n\tE\n", "[cat] <<[a\\n]; && [ls]"),
+            ("cat <<E\nE", "[cat] <<[]"),
+            (
+                "if [ -f a ]; then b; elif c\nthen d; else e; fi; f",
+                "if [test][-f][a] then [b] if [c] then [d] else [e] fi; [f]",
+            ),
+            (
+                "if ! a | b; then exit 3; fi",
+                "if ! [a] | [b] then exit Some(3) else  fi",
+            ),
+            ("a || { b; exit; }", "[a]; || { [b]; exit None }"),
+            (
+                "a | while IFS= read -r l; do echo \"$l\"; done",
+                "[a] while read [\"l\"] true true do [echo][<l quoted>] done",
+            ),
+            (
+                "while read a b; do c $b; done < in",
+                " <in while read [\"a\", \"b\"] false false do [c][<b>] done",
+            ),
+            ("{ a; b; } | c | d", "{ [a]; [b] } | [c] | [d]"),
+            (": x > b", "[true] >b"),
             (
                 "for f in *.txt b; do wc -l \"$f\" ${f}x; done",
                 "for f [<*>.txt][b] do [wc][-l][<f quoted>][<f>x] done",
@@ -304,11 +544,9 @@ mod tests {
             "a >& b",
             "a >| b",
             "a <> b",
-            "a << E\nE",
             "a <<< b",
             "a <(b)",
             "(a)",
-            "{ a; }",
             "a $HOME",
             "a \"$HOME\"",
             "a `b`",
@@ -316,16 +554,11 @@ mod tests {
             "a $((1))",
             "a ${x:-y}",
             "a $'b'",
-            "a $?",
             "A=1 b",
-            "A=1",
-            "a # b",
             "# a",
             "~/a",
             "a ~",
             "a x=~/b",
-            "a [ab]",
-            "a {1,2}",
             "a > $(b)",
             "a > *",
             "a > b > c",
@@ -334,9 +567,62 @@ mod tests {
             "a 12> b",
             "a >&1",
             "a 2>&1x",
-            "! a",
-            "if a; then b; fi",
             "while a; do b; done",
+            "until a; do b; done",
+            "if a; then b",
+            "if a; b; fi",
+            "if a; then fi",
+            "if a; then b; fi > c",
+            "{ a }",
+            "{ a; } > b",
+            "a | { b; }",
+            "a | while read; do b; done",
+            "a | while read -p x y; do b; done",
+            "while read x; do b; done",
+            "while IFS=, read x; do b; done < c",
+            "while read PATH; do b; done < c",
+            "a | while read x; do y=1; done; echo $y",
+            "echo $(x=1) $x",
+            "PATH=a; ls",
+            "IFS=,; ls",
+            "X=*; ls",
+            "X={a,b}; ls",
+            "X=~; ls",
+            "X=(a b); ls",
+            "X=1 | ls",
+            "echo $X; X=1",
+            "exit a",
+            "exit 256",
+            "exit 1 2",
+            "exit 1 > a",
+            "exit | a",
+            "! exit",
+            "a [b",
+            "a []",
+            "a [!]",
+            "a [[:alpha:]]",
+            "a [z-a]",
+            "a [a-Z]",
+            "a ['b']",
+            "a [$b]",
+            "a {b}",
+            "a {b,{c,d}}",
+            "a {'b',c}",
+            "a {1..b}",
+            "a {1..1000}",
+            "a <<E",
+            "a <<E\nb",
+            "a <<E 'b'\nE",
+            "a <<E; b <<F\nE\nF",
+            "a <<$E\n",
+            "a <<E\n`b`\nE",
+            "a <<E\n$HOME\nE",
+            "a <<<b",
+            "a $(<b c)",
+            "a $(<b >c)",
+            "a ${#b}",
+            "a ${#}",
+            ": $(b)",
             "eval a",
             "exec a",
             "export A=1",
@@ -394,7 +680,9 @@ mod tests {
                 SplitCommand::Words(words) => words,
                 _ => Vec::new(),
             };
-            if let (Some(line), false) = (ShellLine::parse(&text), words.is_empty()) {
+            // A shell executes `:` itself, and a line has it as `true`.
+            let is_compared = words.first().is_some_and(|name| name != ":");
+            if let (Some(line), true) = (ShellLine::parse(&text), is_compared) {
                 let commands = line.commands();
                 prop_assert_eq!(commands.len(), 1);
                 let parsed: Option<Vec<String>> = commands[0].words.iter().map(LineWord::literal).collect();

@@ -57,8 +57,9 @@ const CRATES: &[(&str, usize, &[&str])] = &[
     ("skills-signature", 1_000, &[]),
     (
         "skills-prompt",
-        // Command lines as trees, with parts that run without a shell.
-        9_000,
+        // Command lines as trees, with parts that run without a shell. Variables, conditions, loops over
+        // lines and here-documents in them.
+        9_650,
         // The types of a catalog, not what opens files.
         &["skills-manifest", "skills-discovery without features"],
     ),
@@ -249,7 +250,8 @@ const CRATES: &[(&str, usize, &[&str])] = &[
         // name means. Limits of what a line does itself, and results of lines that an error ended.
         // Arguments that clients send as text, and the rest of output that was shown in part.
         // Files that a line makes, copies, moves and removes itself.
-        16_550,
+        // Its variables, conditions and loops.
+        16_900,
         &["skills-runtime", "skills-script", "skills-threads"],
     ),
     (

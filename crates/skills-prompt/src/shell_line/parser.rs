@@ -1,13 +1,15 @@
 //! The parser of lines.
 
+mod words;
+
 use super::{LineCommand, LineOutput, LineStep, LineWord, RunIf, ShellLine, WordPart};
 use crate::shell_lexer::{is_assignment, is_environment_variable};
 
-/// Maximum number of `for` and `$(…)` in each other.
+/// Maximum number of constructs in each other.
 const MAX_DEPTH: usize = 4;
 /// Words that begin a construct of a shell, or that a shell executes itself with an effect on it.
 const SHELL_WORDS: &[&str] = &[
-    "!", ".", ":", "[[", "{", "}", "alias", "bg", "break", "builtin", "case", "cd", "command",
+    "!", ".", "[[", "{", "}", "alias", "bg", "break", "builtin", "case", "cd", "command",
     "continue", "coproc", "declare", "do", "done", "elif", "else", "esac", "eval", "exec", "exit",
     "export", "fg", "fi", "for", "function", "getopts", "hash", "if", "in", "jobs", "let", "local",
     "popd", "pushd", "read", "readonly", "return", "select", "set", "shift", "shopt", "source",
@@ -17,9 +19,11 @@ const SHELL_WORDS: &[&str] = &[
 
 pub(super) struct Parser<'a> {
     rest: &'a str,
-    /// The variables of the `for` around.
+    /// The variables that the line has set so far.
     names: Vec<String>,
     depth: usize,
+    /// The end of a line with `<<`, and what follows the text of its here-document.
+    here_document: Option<(&'a str, &'a str)>,
 }
 
 impl<'a> Parser<'a> {
@@ -28,6 +32,7 @@ impl<'a> Parser<'a> {
             rest: text.trim(),
             names: Vec::new(),
             depth: 0,
+            here_document: None,
         }
     }
 
@@ -37,7 +42,7 @@ impl<'a> Parser<'a> {
         self.rest.is_empty().then_some(line)
     }
 
-    /// Parses steps up to the end, a `)` or the word `done`.
+    /// Parses steps up to the end, a `)` or a word that ends them.
     fn parse_line(&mut self) -> Option<ShellLine> {
         let mut steps = Vec::new();
         let mut run_if = RunIf::Always;
@@ -66,50 +71,221 @@ impl<'a> Parser<'a> {
     }
 
     fn is_at_end(&self) -> bool {
-        self.rest.is_empty() || self.rest.starts_with(')') || self.peek_name() == "done"
+        self.rest.is_empty()
+            || self.rest.starts_with(')')
+            || ["done", "then", "elif", "else", "fi", "}"].contains(&self.peek_name())
     }
 
     fn parse_step(&mut self) -> Option<LineStep> {
-        if self.peek_name() == "for" {
-            return self.nested(Self::parse_for);
+        let known = self.names.len();
+        let step = match self.peek_name() {
+            "for" => self.nested(Self::parse_for)?,
+            "if" => self.nested(Self::parse_if)?,
+            "{" => self.nested(Self::parse_group)?,
+            "while" => {
+                let step = self.nested(|parser| parser.parse_while(Vec::new()))?;
+                let has_input = matches!(&step, LineStep::ForLines { input: Some(_), .. });
+                has_input.then_some(step)?
+            }
+            "cd" => return self.parse_change_directory(),
+            "exit" => return self.parse_exit(),
+            "!" => {
+                self.take_word("!")?;
+                self.skip_space();
+                return match self.parse_pipeline()? {
+                    LineStep::Pipeline(commands) => Some(LineStep::Not(commands)),
+                    _ => None,
+                };
+            }
+            _ if self.starts_assignment() => return self.parse_assignments(),
+            _ => return self.parse_pipeline(),
+        };
+        if !self.take_pipe()? {
+            return Some(step);
         }
-        if self.peek_name() == "cd" {
-            self.rest = &self.rest[2..];
-            let mut command = self.parse_command()?;
-            let is_plain = command.words.len() == 1 && command.has_no_redirection();
-            let word = command.words.pop().filter(|_| is_plain)?;
-            let is_path = word
-                .parts
-                .iter()
-                .all(|part| !matches!(part, WordPart::Pattern(_)));
-            let is_option = word.literal().is_some_and(|text| text.starts_with('-'));
-            self.skip_space();
-            let is_piped = self.rest.starts_with('|') && !self.rest.starts_with("||");
-            return (is_path && !is_option && !is_piped).then_some(LineStep::ChangeDirectory(word));
-        }
+        // A shell runs it in a process of its own.
+        self.names.truncate(known);
+        let LineStep::Pipeline(commands) = self.parse_pipeline()? else {
+            return None;
+        };
+        let line = ShellLine {
+            steps: vec![(RunIf::Always, step)],
+        };
+        Some(LineStep::Piped { line, commands })
+    }
+
+    fn parse_change_directory(&mut self) -> Option<LineStep> {
+        self.take_word("cd")?;
+        let mut command = self.parse_command()?;
+        let is_plain = command.words.len() == 1 && command.has_no_redirection();
+        let word = command.words.pop().filter(|_| is_plain)?;
+        let is_path = word
+            .parts
+            .iter()
+            .all(|part| !matches!(part, WordPart::Pattern(_) | WordPart::CharSet(_)));
+        let is_option = word.literal().is_some_and(|text| text.starts_with('-'));
+        (is_path && !is_option && !self.take_pipe()?).then_some(LineStep::ChangeDirectory(word))
+    }
+
+    fn parse_exit(&mut self) -> Option<LineStep> {
+        self.take_word("exit")?;
+        let code = match self.parse_word()? {
+            Some(word) => Some(word.literal()?.parse().ok()?),
+            None => None,
+        };
+        self.is_at_step_end().then_some(LineStep::Exit(code))
+    }
+
+    /// Parses commands up to one that no `|` follows, or the loop that reads what they print.
+    fn parse_pipeline(&mut self) -> Option<LineStep> {
         let mut commands = Vec::new();
         loop {
+            if self.peek_name() == "while" {
+                let known = self.names.len();
+                let step = self.nested(|parser| parser.parse_while(commands.clone()))?;
+                self.names.truncate(known);
+                let has_input = matches!(&step, LineStep::ForLines { input: Some(_), .. });
+                return (!commands.is_empty() && !has_input && !self.take_pipe()?).then_some(step);
+            }
             let command = self.parse_command()?;
             commands.push(command.with_program()?);
-            self.skip_space();
-            if self.rest.starts_with("||") || !self.take("|") {
+            if !self.take_pipe()? {
                 return Some(LineStep::Pipeline(commands));
             }
-            if self.rest.starts_with('&') {
+        }
+    }
+
+    /// Returns whether a pipe follows, which is taken; `None` for `|&`.
+    fn take_pipe(&mut self) -> Option<bool> {
+        self.skip_space();
+        if self.rest.starts_with("||") || !self.take("|") {
+            return Some(false);
+        }
+        if self.rest.starts_with('&') {
+            return None;
+        }
+        self.skip_blank();
+        Some(true)
+    }
+
+    fn starts_assignment(&self) -> bool {
+        let end = self.rest.find(|c: char| !is_name_char(c));
+        let (name, rest) = self.rest.split_at(end.unwrap_or(self.rest.len()));
+        rest.starts_with('=') && is_name(name)
+    }
+
+    fn parse_assignments(&mut self) -> Option<LineStep> {
+        let mut variables = Vec::new();
+        while self.starts_assignment() {
+            let (name, rest) = self.rest.split_once('=')?;
+            self.rest = rest;
+            // Programs get some variables from a shell.
+            if is_environment_variable(name) {
                 return None;
             }
-            self.skip_blank();
+            let is_empty = rest.starts_with(|c: char| " \t\n;|&)".contains(c));
+            let word = if is_empty { None } else { self.parse_word()? };
+            let value = word.unwrap_or_default().into_quoted()?;
+            self.set_name(name);
+            variables.push((name.to_owned(), value));
+            self.skip_space();
         }
+        self.is_at_step_end().then_some(LineStep::Assign(variables))
+    }
+
+    fn set_name(&mut self, name: &str) {
+        if !self.names.iter().any(|known| known == name) {
+            self.names.push(name.to_owned());
+        }
+    }
+
+    /// Returns true at the end of a step that is no command of a pipe.
+    fn is_at_step_end(&mut self) -> bool {
+        self.skip_space();
+        let is_operator = |text| self.rest.starts_with(text);
+        self.rest.is_empty() || [";", "\n", "&&", "||", ")"].into_iter().any(is_operator)
+    }
+
+    fn parse_group(&mut self) -> Option<LineStep> {
+        self.take_word("{")?;
+        let line = self.parse_line()?;
+        self.take_word("}")?;
+        Some(LineStep::Group(line))
+    }
+
+    fn parse_if(&mut self) -> Option<LineStep> {
+        let mut branches = Vec::new();
+        self.take_word("if")?;
+        loop {
+            let condition = self.parse_line()?;
+            self.take_word("then")?;
+            branches.push((condition, self.parse_line()?));
+            if self.take_word("elif").is_none() {
+                break;
+            }
+        }
+        let otherwise = match self.take_word("else") {
+            Some(()) => Some(self.parse_line()?),
+            None => None,
+        };
+        self.take_word("fi")?;
+        Some(LineStep::If {
+            branches,
+            otherwise,
+        })
+    }
+
+    /// Parses a `while` loop that reads lines, and the input after it.
+    fn parse_while(&mut self, source: Vec<LineCommand>) -> Option<LineStep> {
+        self.take_word("while")?;
+        let keeps_space = self.take_word("IFS=").is_some();
+        self.take_word("read")?;
+        let is_raw = self.take_word("-r").is_some();
+        let mut names = Vec::new();
+        while let Some(word) = self.parse_word()? {
+            let name = word.literal()?;
+            if !is_name(&name) || is_environment_variable(&name) {
+                return None;
+            }
+            self.set_name(&name);
+            names.push(name);
+        }
+        let body = self.parse_loop_body()?;
+        let mut command = LineCommand::default();
+        self.skip_space();
+        if self.rest.starts_with('<') {
+            self.parse_redirection(&mut command)?;
+        }
+        let input = command.input;
+        (!names.is_empty()).then_some(LineStep::ForLines {
+            source,
+            input,
+            names,
+            keeps_space,
+            is_raw,
+            body,
+        })
+    }
+
+    fn parse_loop_body(&mut self) -> Option<ShellLine> {
+        self.skip_space();
+        if !self.take(";") && !self.take("\n") {
+            return None;
+        }
+        self.skip_blank();
+        self.take_word("do")?;
+        let body = self.parse_line()?;
+        self.take_word("done")?;
+        Some(body)
     }
 
     fn parse_for(&mut self) -> Option<LineStep> {
         self.take_word("for")?;
         self.skip_space();
         let name = self.peek_name().to_owned();
-        let is_name = !name.is_empty() && !name.starts_with(|c: char| c.is_ascii_digit());
         // A shell has one variable of a name, and programs get some from it.
         let is_taken = self.names.contains(&name) || is_environment_variable(&name);
-        if is_taken || !is_name || !name.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_') {
+        if is_taken || !is_name(&name) {
             return None;
         }
         self.take_word(&name)?;
@@ -118,20 +294,13 @@ impl<'a> Parser<'a> {
         while let Some(word) = self.parse_word()? {
             values.push(word);
         }
-        self.skip_space();
-        if !self.take(";") && !self.take("\n") {
-            return None;
-        }
-        self.skip_blank();
-        self.take_word("do")?;
         self.names.push(name.clone());
-        let body = self.parse_line()?;
-        self.names.pop();
-        self.take_word("done")?;
+        let body = self.parse_loop_body()?;
+        self.names.retain(|known| *known != name);
         Some(LineStep::For { name, values, body })
     }
 
-    fn nested<T>(&mut self, parse: impl Fn(&mut Self) -> Option<T>) -> Option<T> {
+    fn nested<T>(&mut self, parse: impl FnOnce(&mut Self) -> Option<T>) -> Option<T> {
         self.depth += 1;
         let parsed = if self.depth > MAX_DEPTH {
             None
@@ -157,169 +326,6 @@ impl<'a> Parser<'a> {
         }
     }
 
-    /// Parses a redirection, if there is one.
-    fn parse_redirection(&mut self, command: &mut LineCommand) -> Option<bool> {
-        let digits = self.rest.bytes().take_while(u8::is_ascii_digit).count();
-        let (number, after) = self.rest.split_at(digits);
-        if !after.starts_with(['<', '>']) {
-            return Some(false);
-        }
-        let is_input = after.starts_with('<');
-        let descriptor = match (number, is_input) {
-            ("" | "0", true) => 0,
-            ("" | "1", false) => 1,
-            ("2", false) => 2,
-            _ => return None,
-        };
-        self.rest = &after[1..];
-        if descriptor == 0 {
-            let path = self.parse_target()?;
-            // A second one replaces the first, which a shell opens nevertheless.
-            return command.input.replace(path).is_none().then_some(true);
-        }
-        let append = self.take(">");
-        let output = if !append && self.take("&") {
-            let is_other = match descriptor {
-                1 => self.take("2"),
-                _ => self.take("1"),
-            };
-            is_other.then_some(LineOutput::Other)?
-        } else {
-            match self.parse_target()? {
-                path if path == "/dev/null" => LineOutput::Null,
-                path => LineOutput::File { path, append },
-            }
-        };
-        if self.rest.starts_with(|c: char| !" \t\n;|&)".contains(c)) {
-            return None;
-        }
-        command.redirect(descriptor, output).then_some(true)
-    }
-
-    /// Parses the file of a redirection, which has no expansion.
-    fn parse_target(&mut self) -> Option<String> {
-        // `>>`, `<<`, `>&`, `>|`, `<>` and `<(` are others.
-        if self.rest.starts_with(['<', '>', '&', '|', '(']) {
-            return None;
-        }
-        self.skip_space();
-        let path = self.parse_word()??.literal()?;
-        (!path.is_empty()).then_some(path)
-    }
-
-    /// Parses a word; `None` inside if there is none before the next operator.
-    fn parse_word(&mut self) -> Option<Option<LineWord>> {
-        self.skip_space();
-        let mut word = WordBuilder::default();
-        loop {
-            let Some(c) = self.rest.chars().next() else {
-                return Some(word.finish());
-            };
-            match c {
-                ' ' | '\t' | '\n' | ';' | '|' | ')' => return Some(word.finish()),
-                '&' if self.rest.starts_with("&&") => return Some(word.finish()),
-                // A number before it would be a descriptor, which is examined before words.
-                '<' | '>' if !word.is_number() => return Some(word.finish()),
-                '\'' => {
-                    let (text, rest) = self.rest[1..].split_once('\'')?;
-                    self.rest = rest;
-                    word.push_text(text);
-                }
-                '"' => self.parse_quoted(&mut word)?,
-                '\\' => {
-                    self.rest = &self.rest[1..];
-                    let escaped = self.rest.chars().next()?;
-                    self.rest = &self.rest[escaped.len_utf8()..];
-                    if escaped != '\n' {
-                        word.push_text(escaped.encode_utf8(&mut [0; 4]));
-                    }
-                }
-                '$' => word.push(self.parse_expansion(false)?),
-                '*' | '?' => {
-                    self.rest = &self.rest[1..];
-                    word.push_pattern(c);
-                }
-                '{' if self.rest.starts_with("{}") => {
-                    self.rest = &self.rest[2..];
-                    word.push_text("{}");
-                }
-                '#' | '~' if !word.is_started() => return None,
-                // A tilde can expand after these, and a bracket begins a pattern.
-                '~' if word.ends_with(['=', ':']) => return None,
-                '[' | ']' if !self.is_test_bracket(&word) => return None,
-                '&' | '<' | '>' | '(' | '`' | '{' | '}' => return None,
-                c if c.is_control() => return None,
-                c => {
-                    self.rest = &self.rest[c.len_utf8()..];
-                    word.push_text(c.encode_utf8(&mut [0; 4]));
-                }
-            }
-        }
-    }
-
-    /// Returns true for a `[` or `]` that is a word of its own.
-    fn is_test_bracket(&self, word: &WordBuilder) -> bool {
-        !word.is_started()
-            && self.rest[1..]
-                .chars()
-                .next()
-                .is_none_or(|c| " \t\n;|&)".contains(c))
-    }
-
-    fn parse_quoted(&mut self, word: &mut WordBuilder) -> Option<()> {
-        self.rest = &self.rest[1..];
-        word.push_text("");
-        loop {
-            let end = self.rest.find(['"', '\\', '$', '`'])?;
-            let (text, rest) = self.rest.split_at(end);
-            word.push_text(text);
-            self.rest = rest;
-            match rest.as_bytes()[0] {
-                b'"' => {
-                    self.rest = &rest[1..];
-                    return Some(());
-                }
-                b'$' => word.push(self.parse_expansion(true)?),
-                b'\\' => {
-                    let escaped = rest[1..].chars().next()?;
-                    self.rest = &rest[1 + escaped.len_utf8()..];
-                    match escaped {
-                        '\n' => {}
-                        '"' | '\\' | '$' | '`' => word.push_text(escaped.encode_utf8(&mut [0; 4])),
-                        _ => word.push_text(&rest[..1 + escaped.len_utf8()]),
-                    }
-                }
-                _ => return None,
-            }
-        }
-    }
-
-    fn parse_expansion(&mut self, is_quoted: bool) -> Option<WordPart> {
-        self.rest = &self.rest[1..];
-        if self.rest.starts_with("((") {
-            return None;
-        }
-        if self.take("(") {
-            let line = self.nested(Self::parse_line)?;
-            self.skip_space();
-            return self
-                .take(")")
-                .then_some(WordPart::Output { line, is_quoted });
-        }
-        let is_braced = self.take("{");
-        let end = self
-            .rest
-            .find(|c: char| !c.is_ascii_alphanumeric() && c != '_');
-        let (name, rest) = self.rest.split_at(end.unwrap_or(self.rest.len()));
-        // Others have values that a shell knows.
-        let name = self.names.iter().find(|known| *known == name)?.clone();
-        self.rest = rest;
-        if is_braced && !self.take("}") {
-            return None;
-        }
-        Some(WordPart::Variable { name, is_quoted })
-    }
-
     /// Returns the unquoted letters that follow, up to a space or an operator.
     fn peek_name(&self) -> &str {
         let end = self
@@ -338,6 +344,14 @@ impl<'a> Parser<'a> {
     }
 
     fn take(&mut self, text: &str) -> bool {
+        if text == "\n"
+            && let Some((_, after)) = self
+                .here_document
+                .take_if(|(end_of_line, _)| end_of_line.len() == self.rest.len())
+        {
+            self.rest = after;
+            return true;
+        }
         let rest = self.rest.strip_prefix(text);
         self.rest = rest.unwrap_or(self.rest);
         rest.is_some()
@@ -347,6 +361,10 @@ impl<'a> Parser<'a> {
         self.rest = self.rest.trim_start_matches([' ', '\t']);
         while let Some(rest) = self.rest.strip_prefix("\\\n") {
             self.rest = rest.trim_start_matches([' ', '\t']);
+        }
+        if self.rest.starts_with('#') {
+            let end = self.rest.find('\n').unwrap_or(self.rest.len());
+            self.rest = &self.rest[end..];
         }
     }
 
@@ -388,57 +406,25 @@ impl LineCommand {
                 .pop_if(|word| word.literal().as_deref() == Some("]"))?;
             self.words.first_mut()?.parts = vec![WordPart::Text("test".to_owned())];
         }
+        if name == ":" {
+            let mut words = self.words.drain(..);
+            words.all(|word| word.literal().is_some()).then_some(())?;
+            drop(words);
+            self.words = vec![LineWord {
+                parts: vec![WordPart::Text("true".to_owned())],
+            }];
+        }
         let is_of_shell = name.is_empty() || is_assignment(&name);
         (!is_of_shell && !SHELL_WORDS.contains(&name.as_str())).then_some(self)
     }
 }
 
-/// A word while it is parsed.
-#[derive(Default)]
-struct WordBuilder {
-    word: Option<LineWord>,
+fn is_name_char(c: char) -> bool {
+    c.is_ascii_alphanumeric() || c == '_'
 }
 
-impl WordBuilder {
-    fn is_started(&self) -> bool {
-        self.word.is_some()
-    }
-
-    fn last_text(&mut self) -> Option<&mut String> {
-        match self.word.as_mut()?.parts.last_mut()? {
-            WordPart::Text(text) => Some(text),
-            _ => None,
-        }
-    }
-
-    fn ends_with(&mut self, chars: [char; 2]) -> bool {
-        self.last_text().is_some_and(|text| text.ends_with(chars))
-    }
-
-    fn is_number(&mut self) -> bool {
-        let is_digits =
-            |text: &String| !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit());
-        let is_first = self.word.as_ref().is_some_and(|word| word.parts.len() == 1);
-        is_first && self.last_text().is_some_and(|text| is_digits(text))
-    }
-
-    fn push(&mut self, part: WordPart) {
-        self.word.get_or_insert_default().parts.push(part);
-    }
-
-    fn push_text(&mut self, text: &str) {
-        if let Some(last) = self.last_text() {
-            last.push_str(text);
-        } else {
-            self.push(WordPart::Text(text.to_owned()));
-        }
-    }
-
-    fn push_pattern(&mut self, c: char) {
-        self.push(WordPart::Pattern(c));
-    }
-
-    fn finish(self) -> Option<LineWord> {
-        self.word
-    }
+fn is_name(text: &str) -> bool {
+    !text.is_empty()
+        && text.chars().all(is_name_char)
+        && !text.starts_with(|c: char| c.is_ascii_digit())
 }

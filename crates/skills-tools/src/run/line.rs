@@ -9,7 +9,9 @@ mod expansion;
 mod file_change;
 mod own_command;
 mod redirected_files;
+mod streams;
 mod usage;
+mod variables;
 
 use std::pin::Pin;
 
@@ -196,7 +198,7 @@ fn needs_confinement(line: &ShellLine) -> bool {
         .any(FreeProgram::does_more)
 }
 
-/// Returns true if a `$(…)` is where a shell gives its commands the input of the line or of a pipe.
+/// Returns true if a `$(…)` is where a shell gives its commands the input of the line, a pipe or a loop.
 fn reads_stdin_in_word(line: &ShellLine, has_stdin: bool) -> bool {
     let in_word = |word: &LineWord, has_stdin: bool| {
         word.parts.iter().any(|part| match part {
@@ -204,23 +206,28 @@ fn reads_stdin_in_word(line: &ShellLine, has_stdin: bool) -> bool {
             _ => false,
         })
     };
-    line.steps.iter().any(|(_, step)| match step {
-        LineStep::ChangeDirectory(word) => in_word(word, has_stdin),
-        LineStep::Pipeline(commands) => commands.iter().enumerate().any(|(index, command)| {
-            let has_input = has_stdin || index > 0;
-            command.words.iter().any(|word| in_word(word, has_input))
-        }),
-        LineStep::For { values, body, .. } => {
-            values.iter().any(|word| in_word(word, has_stdin))
-                || reads_stdin_in_word(body, has_stdin)
-        }
+    line.steps.iter().any(|(_, step)| {
+        let is_piped = matches!(step, LineStep::Piped { .. });
+        let is_read = matches!(step, LineStep::ForLines { .. });
+        let mut commands = step.commands().iter().enumerate();
+        let mut lines = step.lines().into_iter().chain(step.repeated_line());
+        step.words()
+            .into_iter()
+            .any(|word| in_word(word, has_stdin))
+            || commands.any(|(index, command)| {
+                let has_input = has_stdin || is_piped || index > 0;
+                let mut words = command.all_words().into_iter();
+                words.any(|word| in_word(word, has_input))
+            })
+            || lines.any(|line| reads_stdin_in_word(line, has_stdin || is_read))
     })
 }
 
 /// Returns true if a pattern is about names outside of the workspace, the skills and the mounts.
 fn has_outside_pattern(files: &VirtualFiles, line: &ShellLine) -> bool {
     let is_outside = |word: &LineWord| {
-        let is_pattern = |part: &WordPart| matches!(part, WordPart::Pattern(_));
+        let is_pattern =
+            |part: &WordPart| matches!(part, WordPart::Pattern(_) | WordPart::CharSet(_));
         let Some(WordPart::Text(text)) = word.parts.first() else {
             return false;
         };
@@ -248,19 +255,31 @@ fn has_one_question(line: &Line) -> bool {
     };
     let is_plain = |word: &LineWord| {
         let mut parts = word.parts.iter();
-        parts.all(|part| matches!(part, WordPart::Text(_) | WordPart::Pattern(_)))
+        parts.all(|part| {
+            !matches!(
+                part,
+                WordPart::Variable { .. }
+                    | WordPart::Output { .. }
+                    | WordPart::Length(_)
+                    | WordPart::ExitCode
+            )
+        })
     };
-    others.next().is_none() && other.words.iter().all(is_plain) && !is_repeated(&line.tree, other)
+    others.next().is_none()
+        && other.all_words().into_iter().all(is_plain)
+        && !is_repeated(&line.tree, other)
 }
 
-/// Returns true if a command is in a `for`, or in a word.
+/// Returns true if a command is not one that runs at most once: it is in a loop or in a word.
 fn is_repeated(line: &ShellLine, command: &LineCommand) -> bool {
-    let steps = line.steps.iter();
-    let mut at_top = steps.filter_map(|(_, step)| match step {
-        LineStep::Pipeline(commands) => Some(commands),
-        _ => None,
-    });
-    !at_top.any(|commands| commands.iter().any(|one| std::ptr::eq(one, command)))
+    line.steps.iter().all(|(_, step)| {
+        let mut commands = step.commands().iter();
+        !commands.any(|one| std::ptr::eq(one, command))
+            && step
+                .lines()
+                .into_iter()
+                .all(|line| is_repeated(line, command))
+    })
 }
 
 /// Returns true if a command is a program that needs no permission.

@@ -394,9 +394,9 @@ async fn an_approval_of_a_command_covers_its_arguments_and_input() {
     let tools = host.wrap(host.builder(host.runtime()).build().unwrap());
     let run = |command: &str| json!({"name": "demo", "command": command});
     for arguments in [
-        run("echo a | cat; :"),
-        run("echo a | cat; :"),
-        run("echo b | cat; :"),
+        run("echo a | cat; (true)"),
+        run("echo a | cat; (true)"),
+        run("echo b | cat; (true)"),
     ] {
         let outcome = tools.call_in("skills_run", arguments, &context).await;
         assert!(!outcome.is_error, "{}", outcome.text());
@@ -415,18 +415,18 @@ async fn an_approval_of_a_command_covers_its_arguments_and_input() {
     host.script("demo", "new.sh", "");
     assert!(
         !tools
-            .call_in("skills_run", run("echo a | cat; :"), &context)
+            .call_in("skills_run", run("echo a | cat; (true)"), &context)
             .await
             .is_error
     );
     let requests = requests.lock().unwrap().join("\n");
     let workspace = host.path("workspace").display().to_string();
     insta::assert_snapshot!(requests.replace(&workspace, "WORKSPACE"), @r#"
-    sh -c echo a | cat; : (in WORKSPACE)
-    sh -c echo b | cat; : (in WORKSPACE)
+    sh -c echo a | cat; (true) (in WORKSPACE)
+    sh -c echo b | cat; (true) (in WORKSPACE)
     sh <<< "echo first"
     sh <<< "echo second"
-    sh -c echo a | cat; : (in WORKSPACE)
+    sh -c echo a | cat; (true) (in WORKSPACE)
     "#);
 }
 

@@ -1,5 +1,6 @@
 //! `skills_run` and `skills_bash`: program selection and results.
 
+mod constructs;
 mod cwd;
 mod forged;
 mod keys;

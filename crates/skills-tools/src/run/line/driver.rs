@@ -1,21 +1,23 @@
 //! Runs the steps of a line in order.
 
+mod words;
+
 use std::future::poll_fn;
 use std::pin::Pin;
 use std::task::Poll;
 
 use serde_json::Value;
-use skills_runtime::CapturedOutput;
-use skills_runtime::policy::FreeProgram;
 use skills_runtime::prompt::{
-    LineCommand, LineOutput, LineStep, LineWord, RunIf, ShellLine, WordPart,
+    LineCommand, LineInput, LineOutput, LineStep, LineWord, RunIf, ShellLine, WordPart,
 };
 
-use super::expansion::{Field, expand_pattern, split_fields};
+use self::words::{check_expanded, expanded_option};
 use super::file_change::{Changed, FileChange};
 use super::own_command::{OwnCommand, OwnProgram};
 use super::redirected_files::{OutputFile, join_path, read_input};
-use super::usage::{MAX_PASSED_BYTES, Usage};
+use super::streams::{Printed, Stream, text_of_output, too_much_output};
+use super::usage::Usage;
+use super::variables::{LineReader, Variables};
 use super::{EndedPart, Line, Part, PartRunner};
 use crate::run::command_line::CommandLine;
 use crate::run::output::{ExitKind, ProgramOutput};
@@ -41,7 +43,7 @@ pub(crate) async fn run_line(
         runner,
         files,
         line,
-        variables: Vec::new(),
+        variables: Variables::default(),
         current_dir: current_dir.to_owned(),
         stdin: stdin.map(Stream::of_bytes),
         code: 0,
@@ -53,6 +55,7 @@ pub(crate) async fn run_line(
         created: Vec::new(),
         ended: None,
         is_stopped: false,
+        is_exited: false,
         is_in_word: false,
     };
     match driver.run_steps(&line.tree).await {
@@ -65,8 +68,7 @@ struct Driver<'a> {
     runner: &'a dyn PartRunner,
     files: &'a VirtualFiles,
     line: &'a Line,
-    /// The variables of the `for` around, the innermost last.
-    variables: Vec<(String, String)>,
+    variables: Variables,
     current_dir: String,
     /// Standard input of the first command.
     stdin: Option<Stream>,
@@ -85,50 +87,10 @@ struct Driver<'a> {
     ended: Option<EndedPart>,
     /// Whether a program ended otherwise than by its exit, which ends the line.
     is_stopped: bool,
+    /// Whether an `exit` ended the line.
+    is_exited: bool,
     /// Whether the output becomes part of a word.
     is_in_word: bool,
-}
-
-/// What commands printed, byte by byte and as a model sees it.
-#[derive(Default)]
-struct Printed {
-    stdout: Stream,
-    stderr: Stream,
-}
-
-impl Printed {
-    fn is_empty(&self) -> bool {
-        self.stdout.bytes.is_empty() && self.stderr.bytes.is_empty()
-    }
-}
-
-#[derive(Default, Clone)]
-struct Stream {
-    bytes: Vec<u8>,
-    text: String,
-}
-
-impl Stream {
-    fn new(captured: &CapturedOutput, text: &str) -> Self {
-        Self {
-            bytes: captured.head().to_vec(),
-            text: text.to_owned(),
-        }
-    }
-
-    fn of_bytes(bytes: Vec<u8>) -> Self {
-        let text = String::from_utf8_lossy(&bytes).into_owned();
-        Self { bytes, text }
-    }
-
-    fn append(&mut self, other: &Self) -> Result<(), ToolError> {
-        self.bytes.extend_from_slice(&other.bytes);
-        self.text.push_str(&other.text);
-        if self.bytes.len().max(self.text.len()) > MAX_PASSED_BYTES {
-            return Err(too_much_output());
-        }
-        Ok(())
-    }
 }
 
 impl Driver<'_> {
@@ -143,12 +105,16 @@ impl Driver<'_> {
                 if starts {
                     self.run_step(step).await?;
                 }
-                if self.is_stopped {
+                if self.is_ended() {
                     break;
                 }
             }
             Ok(())
         })
+    }
+
+    fn is_ended(&self) -> bool {
+        self.is_stopped || self.is_exited
     }
 
     async fn run_step(&mut self, step: &LineStep) -> Result<(), ToolError> {
@@ -158,28 +124,196 @@ impl Driver<'_> {
         yield_once().await;
         match step {
             LineStep::ChangeDirectory(word) => self.change_directory(word).await,
-            LineStep::Pipeline(commands) => self.run_pipeline(commands).await,
-            LineStep::For { name, values, body } => {
-                let mut all = Vec::new();
-                for word in values {
-                    all.extend(self.expand(word).await?);
-                    if self.is_stopped {
-                        return Ok(());
-                    }
+            LineStep::Pipeline(commands) => {
+                let stdin = self.stdin.take();
+                self.run_pipeline(commands, stdin).await
+            }
+            LineStep::Not(commands) => {
+                self.run_pipeline(commands, None).await?;
+                self.code = i32::from(self.code == 0);
+                Ok(())
+            }
+            LineStep::For { name, values, body } => self.run_for(name, values, body).await,
+            LineStep::Assign(variables) => self.assign(variables).await,
+            LineStep::Exit(code) => {
+                self.code = code.map_or(self.code, i32::from);
+                self.is_exited = true;
+                Ok(())
+            }
+            LineStep::Group(line) => self.run_steps(line).await,
+            LineStep::If {
+                branches,
+                otherwise,
+            } => self.run_if(branches, otherwise.as_ref()).await,
+            LineStep::ForLines { .. } => self.run_for_lines(step).await,
+            LineStep::Piped { line, commands } => {
+                let printed = self.printed_by(line).await?;
+                if self.is_stopped {
+                    return Ok(());
                 }
+                self.run_pipeline(commands, Some(printed)).await
+            }
+        }
+    }
+
+    async fn run_for(
+        &mut self,
+        name: &str,
+        values: &[LineWord],
+        body: &ShellLine,
+    ) -> Result<(), ToolError> {
+        let mut all = Vec::new();
+        for word in values {
+            all.extend(self.expand(word).await?);
+            if self.is_stopped {
+                return Ok(());
+            }
+        }
+        if all.is_empty() {
+            self.code = 0;
+        }
+        for value in all {
+            self.variables.set(name, value);
+            self.run_steps(body).await?;
+            if self.is_ended() {
+                break;
+            }
+        }
+        Ok(())
+    }
+
+    async fn assign(&mut self, variables: &[(String, LineWord)]) -> Result<(), ToolError> {
+        let is_output = |part: &WordPart| matches!(part, WordPart::Output { .. });
+        let mut parts = variables.iter().flat_map(|(_, value)| &value.parts);
+        let has_output = parts.any(is_output);
+        for (name, value) in variables {
+            let value = self.expand_text(value).await?;
+            if self.is_stopped {
+                return Ok(());
+            }
+            self.variables.set(name, value);
+        }
+        // With a command it is that of the command.
+        if !has_output {
+            self.code = 0;
+        }
+        Ok(())
+    }
+
+    async fn run_if(
+        &mut self,
+        branches: &[(ShellLine, ShellLine)],
+        otherwise: Option<&ShellLine>,
+    ) -> Result<(), ToolError> {
+        for (condition, line) in branches {
+            self.run_steps(condition).await?;
+            if self.is_ended() {
+                return Ok(());
+            }
+            if self.code == 0 {
+                return self.run_steps(line).await;
+            }
+        }
+        match otherwise {
+            Some(line) => self.run_steps(line).await,
+            None => {
                 self.code = 0;
-                for value in all {
-                    self.variables.push((name.clone(), value));
-                    let result = self.run_steps(body).await;
-                    self.variables.pop();
-                    result?;
-                    if self.is_stopped {
-                        break;
-                    }
-                }
                 Ok(())
             }
         }
+    }
+
+    /// Runs a loop over lines, in a process of its own if a pipe has them.
+    async fn run_for_lines(&mut self, step: &LineStep) -> Result<(), ToolError> {
+        let LineStep::ForLines {
+            source,
+            input,
+            names,
+            keeps_space,
+            is_raw,
+            body,
+        } = step
+        else {
+            return Ok(());
+        };
+        let outer = (!source.is_empty()).then(|| self.subshell());
+        let input = match input {
+            Some(input) => Some(self.read_redirected(input).await?),
+            None if self.is_stopped => None,
+            None => Some(self.printed_by_commands(source).await?),
+        };
+        let Some(input) = input.filter(|_| !self.is_stopped) else {
+            return Ok(());
+        };
+        let reader = LineReader {
+            names,
+            keeps_space: *keeps_space,
+            is_raw: *is_raw,
+        };
+        let text = text_of_output(input.bytes)?;
+        self.usage.add_bytes(text.len())?;
+        self.code = 0;
+        for line in text.split_inclusive('\n') {
+            let (line, is_whole) = match line.strip_suffix('\n') {
+                Some(line) => (line, true),
+                None => (line, false),
+            };
+            for (name, value) in reader.split(line)? {
+                self.variables.set(name, value.to_owned());
+            }
+            if !is_whole {
+                break;
+            }
+            self.run_steps(body).await?;
+            if self.is_ended() {
+                break;
+            }
+        }
+        if let Some(outer) = outer {
+            self.leave_subshell(outer);
+        }
+        Ok(())
+    }
+
+    /// Returns what a process of its own does not change in a shell.
+    fn subshell(&self) -> (Variables, String) {
+        (self.variables.clone(), self.current_dir.clone())
+    }
+
+    fn leave_subshell(&mut self, outer: (Variables, String)) {
+        (self.variables, self.current_dir) = outer;
+        self.is_exited = false;
+    }
+
+    async fn read_redirected(&mut self, input: &LineInput) -> Result<Stream, ToolError> {
+        let bytes = match input {
+            LineInput::File(path) => read_input(self.files, &self.current_dir, path)?,
+            LineInput::Text(text) => self.expand_text(text).await?.into_bytes(),
+        };
+        Ok(Stream::of_bytes(bytes))
+    }
+
+    /// Returns what a line prints, which runs as a process of its own.
+    async fn printed_by(&mut self, line: &ShellLine) -> Result<Stream, ToolError> {
+        let outer = self.subshell();
+        let stdout = std::mem::take(&mut self.printed.stdout);
+        let was_in_word = std::mem::replace(&mut self.is_in_word, true);
+        let result = self.run_steps(line).await;
+        self.is_in_word = was_in_word;
+        self.leave_subshell(outer);
+        let inner = std::mem::replace(&mut self.printed.stdout, stdout);
+        result?;
+        Ok(inner)
+    }
+
+    async fn printed_by_commands(&mut self, commands: &[LineCommand]) -> Result<Stream, ToolError> {
+        let stdout = std::mem::take(&mut self.printed.stdout);
+        let was_in_word = std::mem::replace(&mut self.is_in_word, true);
+        let result = self.run_pipeline(commands, None).await;
+        self.is_in_word = was_in_word;
+        let inner = std::mem::replace(&mut self.printed.stdout, stdout);
+        result?;
+        Ok(inner)
     }
 
     async fn change_directory(&mut self, word: &LineWord) -> Result<(), ToolError> {
@@ -200,8 +334,11 @@ impl Driver<'_> {
         Ok(())
     }
 
-    async fn run_pipeline(&mut self, commands: &[LineCommand]) -> Result<(), ToolError> {
-        let mut stdin = self.stdin.take();
+    async fn run_pipeline(
+        &mut self,
+        commands: &[LineCommand],
+        mut stdin: Option<Stream>,
+    ) -> Result<(), ToolError> {
         for (index, command) in commands.iter().enumerate() {
             let is_last = index + 1 == commands.len();
             let piped = self.run_command(command, stdin, is_last).await?;
@@ -224,12 +361,12 @@ impl Driver<'_> {
         is_last: bool,
     ) -> Result<Stream, ToolError> {
         let stdin = match &command.input {
-            Some(path) => {
-                let bytes = read_input(self.files, &self.current_dir, path)?;
-                Some(Stream::of_bytes(bytes))
-            }
+            Some(input) => Some(self.read_redirected(input).await?),
             None => stdin,
         };
+        if self.is_stopped {
+            return Ok(Stream::default());
+        }
         // Before the command runs, so that it does not run for a file that cannot be written.
         let mut files = Vec::new();
         for output in [&command.stdout, &command.stderr] {
@@ -400,75 +537,6 @@ impl Driver<'_> {
         self.ended = Some(EndedPart { output, ..ended });
     }
 
-    /// Expands a word to words.
-    async fn expand(&mut self, word: &LineWord) -> Result<Vec<String>, ToolError> {
-        let mut fields = vec![Field::default()];
-        for part in &word.parts {
-            match part {
-                WordPart::Text(text) => {
-                    self.usage.add_bytes(text.len())?;
-                    Field::last(&mut fields).push_text(text);
-                }
-                WordPart::Pattern(c) => Field::last(&mut fields).push_pattern(*c),
-                WordPart::Variable { name, is_quoted } => {
-                    let value = self.variables.iter().rev().find(|(known, _)| known == name);
-                    let value = value.map_or("", |(_, value)| value);
-                    split_fields(&mut fields, value, *is_quoted, &mut self.usage)?;
-                }
-                WordPart::Output { line, is_quoted } => {
-                    let text = self.output_of(line).await?;
-                    if self.is_stopped {
-                        return Ok(Vec::new());
-                    }
-                    split_fields(&mut fields, &text, *is_quoted, &mut self.usage)?;
-                }
-            }
-        }
-        let mut words = Vec::new();
-        for field in fields.into_iter().filter(Field::is_word) {
-            match field.text() {
-                Some(text) => words.push(text),
-                None => words.extend(self.names_of(field).await?),
-            }
-        }
-        Ok(words)
-    }
-
-    /// Returns the names that a pattern stands for, which are found on a blocking thread.
-    async fn names_of(&mut self, pattern: Field) -> Result<Vec<String>, ToolError> {
-        let (files, current_dir) = (self.files.clone(), self.current_dir.clone());
-        let mut usage = std::mem::take(&mut self.usage);
-        let expand = move || {
-            let names = expand_pattern(&files, &current_dir, &pattern, &mut usage);
-            (names, usage)
-        };
-        let expanded = skills_threads::run_blocking(expand).await;
-        let (names, usage) =
-            expanded.map_err(|_| ToolErrorCode::Internal.error("cannot expand a pattern"))?;
-        self.usage = usage;
-        names
-    }
-
-    /// Returns what a line in a word prints, without the line ends after it.
-    async fn output_of(&mut self, line: &ShellLine) -> Result<String, ToolError> {
-        let stdout = std::mem::take(&mut self.printed.stdout);
-        let current_dir = self.current_dir.clone();
-        let was_in_word = std::mem::replace(&mut self.is_in_word, true);
-        let result = self.run_steps(line).await;
-        self.is_in_word = was_in_word;
-        self.current_dir = current_dir;
-        let inner = std::mem::replace(&mut self.printed.stdout, stdout);
-        result?;
-        // As it was printed: the words are for programs, which do not know what a model sees.
-        let text = String::from_utf8(inner.bytes).ok();
-        let Some(text) = text.filter(|text| !text.contains('\0')) else {
-            return Err(ToolErrorCode::InvalidArguments.error(
-                "the output of a command in a word is not UTF-8, or contains a NUL character",
-            ));
-        };
-        Ok(text.trim_end_matches('\n').to_owned())
-    }
-
     /// Returns the result of a line that ended.
     fn finish(self) -> Result<ToolOutput, ToolError> {
         let (code, is_stopped, is_written) = (self.code, self.is_stopped, self.is_written);
@@ -506,27 +574,6 @@ impl Driver<'_> {
     }
 }
 
-/// Fails if a command that was free before expansion is not free any more: nothing asks in the middle of
-/// a line.
-fn check_expanded(is_free: bool, words: &[String]) -> Result<(), ToolError> {
-    let Some((name, args)) = words.split_first() else {
-        return Ok(());
-    };
-    let wants_more = FreeProgram::of(name).is_some_and(|program| program.wants_more(args));
-    if !is_free || !wants_more {
-        return Ok(());
-    }
-    Err(expanded_option(words))
-}
-
-fn expanded_option(words: &[String]) -> ToolError {
-    let name = words.first().map(String::as_str).unwrap_or_default();
-    let error = ToolErrorCode::PermissionDenied.error(format!(
-        "cannot run `{name}`: an expansion has an option that needs permission"
-    ));
-    error.with_hint("write the option into the command, so that the user can be asked")
-}
-
 /// Lets other tasks of the thread run.
 async fn yield_once() {
     let mut has_yielded = false;
@@ -538,13 +585,4 @@ async fn yield_once() {
         Poll::Pending
     })
     .await;
-}
-
-fn too_much_output() -> ToolError {
-    ToolErrorCode::TooLarge
-        .error(format!(
-            "a command of the line printed more than {} MiB",
-            MAX_PASSED_BYTES >> 20
-        ))
-        .with_hint("limit its output, or write it to a file with a script")
 }

@@ -2,6 +2,8 @@
 
 use std::ffi::OsString;
 
+use skills_runtime::prompt::{CharSet, LineWord, WordPart};
+
 use super::redirected_files::join_path;
 use super::usage::Usage;
 use crate::files::io_error;
@@ -22,11 +24,12 @@ pub(super) struct Field {
 }
 
 /// A character of a word, or what a pattern has in its place.
-#[derive(Clone, Copy, PartialEq)]
+#[derive(Clone, PartialEq)]
 enum Token {
     Char(char),
     AnyText,
     AnyChar,
+    AnyOf(CharSet),
 }
 
 impl Field {
@@ -51,6 +54,11 @@ impl Field {
         });
     }
 
+    pub(super) fn push_char_set(&mut self, set: &CharSet) {
+        self.is_word = true;
+        self.tokens.push(Token::AnyOf(set.clone()));
+    }
+
     pub(super) fn is_word(&self) -> bool {
         self.is_word
     }
@@ -63,6 +71,33 @@ impl Field {
 
 fn is_pattern(tokens: &[Token]) -> bool {
     tokens.iter().any(|one| !matches!(one, Token::Char(_)))
+}
+
+/// Returns the words that a word with alternatives stands for.
+pub(super) fn expand_alternatives(
+    word: &LineWord,
+    usage: &mut Usage,
+) -> Result<Vec<LineWord>, ToolError> {
+    let mut words = vec![LineWord::default()];
+    for part in &word.parts {
+        let WordPart::Alternatives(texts) = part else {
+            words
+                .iter_mut()
+                .for_each(|word| word.parts.push(part.clone()));
+            continue;
+        };
+        usage.add_words(words.len() * texts.len())?;
+        let longer = |word: &LineWord, text: &String| {
+            let mut parts = word.parts.clone();
+            parts.push(WordPart::Text(text.clone()));
+            LineWord { parts }
+        };
+        words = words
+            .iter()
+            .flat_map(|word| texts.iter().map(|text| longer(word, text)))
+            .collect();
+    }
+    Ok(words)
 }
 
 /// Adds the value of an expansion to a word, which it splits at white space unless it is quoted. Its
@@ -162,12 +197,16 @@ pub(super) fn expand_pattern(
 }
 
 fn text_of(tokens: &[Token]) -> String {
-    let chars = tokens.iter().map(|token| match token {
-        Token::Char(c) => *c,
-        Token::AnyText => '*',
-        Token::AnyChar => '?',
-    });
-    chars.collect()
+    let mut text = String::new();
+    for token in tokens {
+        match token {
+            Token::Char(c) => text.push(*c),
+            Token::AnyText => text.push('*'),
+            Token::AnyChar => text.push('?'),
+            Token::AnyOf(set) => text.push_str(&set.text),
+        }
+    }
+    text
 }
 
 fn is_missing(error: &ToolError) -> bool {
@@ -255,6 +294,10 @@ fn matches(pattern: &[Token], name: &str) -> bool {
                 at += 1;
             }
             Some(Token::AnyChar) => {
+                at += 1;
+                position += 1;
+            }
+            Some(Token::AnyOf(set)) if set.contains(name[position]) => {
                 at += 1;
                 position += 1;
             }
