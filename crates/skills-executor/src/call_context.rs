@@ -118,6 +118,13 @@ impl CallContext {
         self
     }
 
+    /// Returns true if the [token](Self::cancellation) of the call is cancelled.
+    #[must_use]
+    pub fn is_cancelled(&self) -> bool {
+        let token = self.cancellation.as_ref();
+        token.is_some_and(CancellationToken::is_cancelled)
+    }
+
     /// Returns how many bytes of text the client shows, if that is limited.
     #[must_use]
     pub fn text_limit(&self) -> Option<usize> {

@@ -18,9 +18,10 @@ async fn a_line_that_wrote_a_file_is_not_called_again() {
     let forms = json!({"elicitation": {"form": {}}});
     let mut client = Client::connect(&server, Lifecycle::Stateless, forms).await;
     for (command, is_asked) in [
-        ("sort a >> log && tee x", false),
-        ("sort a | tee x", true),
-        ("tee x", true),
+        ("sort a >> log && ln a x", false),
+        ("mkdir made && ln a x", false),
+        ("sort a | tee -i x", true),
+        ("ln a x", true),
         ("false || echo fallback > f", false),
     ] {
         let call = json!({"name": "skills_bash", "arguments": {"command": command}});

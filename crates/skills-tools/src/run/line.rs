@@ -26,7 +26,7 @@ use super::command_line::CommandLine;
 use super::output::ProgramOutput;
 use crate::virtual_files::VirtualFiles;
 use crate::virtual_path::VirtualPath;
-use crate::{ToolError, ToolErrorCode, ToolOutput};
+use crate::{CallContext, ToolError, ToolErrorCode, ToolOutput};
 
 pub(crate) use driver::run_line;
 pub(crate) use usage::MAX_PASSED_BYTES;
@@ -91,6 +91,16 @@ pub(crate) trait PartRunner: Sync {
 
     /// Returns the deadline of the call.
     fn deadline(&self) -> &Deadline;
+
+    fn context(&self) -> &CallContext;
+
+    /// Fails if the call is cancelled, or no time remains.
+    fn check(&self) -> Result<(), ToolError> {
+        if self.context().is_cancelled() {
+            return Err(ToolErrorCode::Cancelled.error("cancelled"));
+        }
+        self.deadline().check()
+    }
 }
 
 /// A line that runs without a shell.

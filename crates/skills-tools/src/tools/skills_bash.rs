@@ -115,6 +115,10 @@ impl PartRunner for BashCall<'_> {
     fn deadline(&self) -> &Deadline {
         &self.deadline
     }
+
+    fn context(&self) -> &CallContext {
+        self.context
+    }
 }
 
 impl BashCall<'_> {

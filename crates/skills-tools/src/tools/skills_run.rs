@@ -123,6 +123,10 @@ impl PartRunner for RunCall<'_> {
     fn deadline(&self) -> &Deadline {
         &self.deadline
     }
+
+    fn context(&self) -> &CallContext {
+        self.context
+    }
 }
 
 impl RunCall<'_> {

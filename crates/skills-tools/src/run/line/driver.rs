@@ -119,7 +119,7 @@ impl Driver<'_> {
 
     async fn run_step(&mut self, step: &LineStep) -> Result<(), ToolError> {
         self.usage.add_step()?;
-        self.runner.deadline().check()?;
+        self.runner.check()?;
         // A step can do nothing that waits, and the thread has other calls.
         yield_once().await;
         match step {
@@ -447,7 +447,7 @@ impl Driver<'_> {
         };
         for change in changes {
             self.usage.add_change()?;
-            self.runner.deadline().check()?;
+            self.runner.check()?;
             let changed = self.apply(change).await?;
             if let Some(message) = changed.failure {
                 self.code = 1;

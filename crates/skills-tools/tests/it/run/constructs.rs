@@ -1,9 +1,12 @@
 //! Constructs of a shell that a line has itself: variables, conditions, loops over lines, here-documents.
 
 use std::fs;
+use std::pin::pin;
 
 use serde_json::json;
+use skills_runtime::CancellationToken;
 use skills_test_support::skip_without_sandbox;
+use skills_tools::CallContext;
 
 use super::bash;
 use super::lines::{CANARY, asked, given, host};
@@ -260,4 +263,41 @@ async fn constructs_have_limits() {
         "{}",
         outcome.text()
     );
+}
+
+/// Also while no program runs.
+#[tokio::test]
+async fn a_cancelled_line_ends_at_its_next_step() {
+    if skip_without_sandbox() {
+        return;
+    }
+    let host = host();
+    let tools = given(&host);
+    let cancellation = CancellationToken::new();
+    let context = CallContext::default().cancellation(cancellation.clone());
+    let values = "x ".repeat(30);
+    let line = format!(
+        "touch mark; for a in {values}; do for b in {values}; do touch mark; done; done; touch end"
+    );
+    let has_begun = async {
+        while !host.path("workspace/mark").exists() {
+            tokio::task::yield_now().await;
+        }
+    };
+    let arguments = json!({"command": line});
+    let mut call = pin!(tools.call_in("skills_bash", arguments, &context));
+    tokio::select! {
+        outcome = &mut call => panic!("it ended by itself: {}", outcome.text()),
+        () = has_begun => cancellation.cancel(),
+    }
+    let outcome = call.await;
+    assert_eq!(outcome.code(), Some("cancelled"), "{}", outcome.text());
+    assert!(outcome.repeats_effects && !host.path("workspace/end").exists());
+    // A call that was cancelled before does nothing.
+    for line in ["touch end", "X=1; touch end"] {
+        let arguments = json!({"command": line});
+        let outcome = tools.call_in("skills_bash", arguments, &context).await;
+        assert_eq!(outcome.code(), Some("cancelled"), "{}", outcome.text());
+    }
+    assert!(!host.path("workspace/end").exists());
 }
