@@ -166,7 +166,7 @@ pub(crate) fn find_line(
     if executor.allows_any_program(workspace) {
         return None;
     }
-    let own_programs = OwnPrograms::find(files, current_dir, &tree.commands());
+    let own_programs = OwnPrograms::find(files, current_dir, &tree);
     let line = Line { tree, own_programs };
     if let CommandLine::Argv(_) = command {
         let commands = line.tree.commands();

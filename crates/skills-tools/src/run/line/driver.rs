@@ -14,7 +14,7 @@ use skills_runtime::prompt::{
 use self::words::{check_expanded, expanded_option};
 use super::file_change::{Changed, FileChange};
 use super::own_command::{OwnCommand, OwnProgram};
-use super::redirected_files::{OutputFile, join_path, read_input};
+use super::redirected_files::{OutputFile, find_path, read_input};
 use super::streams::{Printed, Stream, text_of_output, too_much_output};
 use super::usage::Usage;
 use super::variables::{LineReader, Variables};
@@ -325,7 +325,7 @@ impl Driver<'_> {
             return Err(ToolErrorCode::InvalidArguments
                 .error("cannot change the directory: expected one path"));
         };
-        let path = join_path(&self.current_dir, directory);
+        let path = find_path(self.files, &self.current_dir, directory)?;
         let resolved = self.files.resolve(&VirtualPath::parse(&path)?)?;
         // A link or a file is found here; the sandbox checks the directory of each run again.
         self.files.open_directory(&resolved)?;

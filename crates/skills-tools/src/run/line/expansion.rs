@@ -4,12 +4,11 @@ use std::ffi::OsString;
 
 use skills_runtime::prompt::{CharSet, LineWord, WordPart};
 
-use super::redirected_files::join_path;
+use super::redirected_files::resolve;
 use super::usage::Usage;
 use crate::files::io_error;
 use crate::files::list::{self, HiddenFiles, ListRoot};
 use crate::virtual_files::VirtualFiles;
-use crate::virtual_path::VirtualPath;
 use crate::{ToolError, ToolErrorCode};
 
 /// Maximum number of names that one pattern stands for.
@@ -151,7 +150,7 @@ pub(super) fn expand_pattern(
         for path in &found {
             if is_pattern(part) {
                 usage.add_examined(1)?;
-                let names = matching_names(files, &join_path(current_dir, path), part);
+                let names = matching_names(files, current_dir, path, part);
                 let names = match names {
                     Err(error) if is_literal && !is_missing(&error) => return Err(error),
                     // Names that a pattern found, such as links out of the workspace, may lead nowhere.
@@ -179,7 +178,7 @@ pub(super) fn expand_pattern(
     if ends_in_text {
         usage.add_examined(found.len())?;
         let is_directory = parts.last().is_some_and(|part| part.is_empty());
-        found.retain(|path| exists(files, &join_path(current_dir, path), is_directory));
+        found.retain(|path| exists(files, current_dir, path, is_directory));
     }
     usage.add_words(found.len())?;
     usage.add_bytes(found.iter().map(String::len).sum())?;
@@ -216,8 +215,8 @@ fn is_missing(error: &ToolError) -> bool {
     )
 }
 
-fn exists(files: &VirtualFiles, path: &str, is_directory: bool) -> bool {
-    let resolved = VirtualPath::parse(path).and_then(|path| files.resolve(&path));
+fn exists(files: &VirtualFiles, current_dir: &str, path: &str, is_directory: bool) -> bool {
+    let resolved = resolve(files, current_dir, path);
     if is_directory {
         return resolved.is_ok_and(|resolved| files.open_directory(&resolved).is_ok());
     }
@@ -231,10 +230,11 @@ fn exists(files: &VirtualFiles, path: &str, is_directory: bool) -> bool {
 /// Returns the sorted names in a directory that match a pattern.
 fn matching_names(
     files: &VirtualFiles,
+    current_dir: &str,
     directory: &str,
     pattern: &[Token],
 ) -> Result<Vec<String>, ToolError> {
-    let resolved = files.resolve(&VirtualPath::parse(directory)?)?;
+    let resolved = resolve(files, current_dir, directory)?;
     // Fails for a link out of the workspace, and for a hidden directory.
     let (opened, canonical) = files.open_directory(&resolved)?;
     let root_path = resolved.base_path();

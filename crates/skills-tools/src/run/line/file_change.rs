@@ -10,7 +10,7 @@ use skills_threads::lock;
 
 use super::own_command::{OwnCommand, OwnProgram};
 use super::redirected_files::{
-    OutputFile, find_writable, is_directory, join_path, open_input, open_target, read_all,
+    OutputFile, find_writable, is_directory, open_input, open_target, read_all,
 };
 use crate::files::open::set_nonblocking;
 use crate::files::read::MAX_IN_MEMORY_BYTES;
@@ -88,7 +88,7 @@ impl FileChange {
             let message = format!("missing destination file operand after '{target}'");
             return Err(usage(program, &message));
         }
-        let into_directory = is_directory(files, &join_path(current_dir, &target));
+        let into_directory = is_directory(files, current_dir, &target);
         if operands.len() > 1 && !into_directory {
             return Err(format!(
                 "{}: target '{target}': {}\n",
@@ -152,7 +152,7 @@ fn copy(
     source: &str,
     target: &str,
 ) -> Result<Changed, ToolError> {
-    if is_directory(files, &join_path(current_dir, source)) {
+    if is_directory(files, current_dir, source) {
         let message = format!("cp: -r not specified; omitting directory '{source}'");
         return Ok(Changed::failed(message));
     }

@@ -4,12 +4,11 @@
 //! is done here, with the checks of the tools that write files: files without directories, and few options.
 
 use skills_runtime::policy::Access;
-use skills_runtime::prompt::{LineCommand, LineWord};
+use skills_runtime::prompt::{LineCommand, LineStep, LineWord, ShellLine};
 
-use super::redirected_files::join_path;
+use super::redirected_files::resolve;
 use crate::mount::Access as MountAccess;
 use crate::virtual_files::VirtualFiles;
-use crate::virtual_path::VirtualPath;
 
 /// A program that a line does itself.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -111,11 +110,15 @@ pub(super) struct OwnPrograms(Vec<OwnProgram>);
 impl OwnPrograms {
     /// Returns the programs about which no rule decides, if the workspace is given for writing and the
     /// commands name only places where this does what the programs would do.
-    pub(super) fn find(files: &VirtualFiles, current_dir: &str, commands: &[&LineCommand]) -> Self {
-        let is_done_here = |command: &OwnCommand| is_done_here(files, current_dir, command);
-        let own = commands
-            .iter()
-            .filter_map(|command| OwnCommand::parse_unexpanded(command).map(|own| (*command, own)));
+    pub(super) fn find(files: &VirtualFiles, current_dir: &str, line: &ShellLine) -> Self {
+        let mut steps = line.steps.iter();
+        let is_moved = steps.any(|(_, step)| matches!(step, LineStep::ChangeDirectory(_)));
+        let is_done_here =
+            |command: &OwnCommand| is_done_here(files, current_dir, is_moved, command);
+        let own = line
+            .commands()
+            .into_iter()
+            .filter_map(|command| OwnCommand::parse_unexpanded(command).map(|own| (command, own)));
         let mut programs = Vec::new();
         for (command, own) in own {
             let operands = literal_operands(command, &own);
@@ -162,16 +165,21 @@ fn literal_operands(command: &LineCommand, own: &OwnCommand) -> Vec<String> {
 
 /// Returns true if the operands are in the workspace, a skill or a mount, and no directory is to be copied,
 /// moved or removed. Commands about others need a question, as other programs do.
-fn is_done_here(files: &VirtualFiles, current_dir: &str, command: &OwnCommand) -> bool {
+fn is_done_here(
+    files: &VirtualFiles,
+    current_dir: &str,
+    is_moved: bool,
+    command: &OwnCommand,
+) -> bool {
     let sources = match command.program {
         OwnProgram::Copy | OwnProgram::Move => command.operands.len().saturating_sub(1),
         OwnProgram::Remove => command.operands.len(),
         _ => 0,
     };
     command.operands.iter().enumerate().all(|(index, operand)| {
-        let path = VirtualPath::parse(&join_path(current_dir, operand));
-        let Ok(resolved) = path.and_then(|path| files.resolve(&path)) else {
-            return false;
+        let Ok(resolved) = resolve(files, current_dir, operand) else {
+            // After a `cd` it can be another path, which is checked when the command runs.
+            return is_moved && operand.starts_with("..");
         };
         let is_source = index < sources;
         let is_read = is_source && command.program == OwnProgram::Copy;

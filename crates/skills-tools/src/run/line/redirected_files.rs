@@ -19,7 +19,7 @@ use crate::{ToolError, ToolErrorCode};
 /// Returns a path of a command as a virtual path. A relative one stays below the working directory:
 /// unlike for the file tools, its first component names no mount and no skill, since it does not for
 /// the programs of the same line.
-pub(super) fn join_path(current_dir: &str, path: &str) -> String {
+fn join_path(current_dir: &str, path: &str) -> String {
     let mut path = match path.trim_end_matches('/') {
         "" if path.starts_with('/') => "/",
         trimmed => trimmed,
@@ -42,6 +42,59 @@ pub(super) fn join_path(current_dir: &str, path: &str) -> String {
     }
 }
 
+/// Returns a path of a command as a virtual path, without `..`. A directory before `..` is opened, so that
+/// the path is what it is for a program, also after a symlink, and never above the workspace or a mount.
+pub(super) fn find_path(
+    files: &VirtualFiles,
+    current_dir: &str,
+    path: &str,
+) -> Result<String, ToolError> {
+    let joined = join_path(current_dir, path);
+    if !joined.split('/').any(|part| part == "..") {
+        return Ok(joined);
+    }
+    let mut found: Option<String> = None;
+    for part in joined.split('/') {
+        found = Some(match (found, part) {
+            (None, part) => part.to_owned(),
+            (Some(directory), "..") => parent_of(files, &directory)?,
+            (Some(directory), "." | "") if !directory.is_empty() => directory,
+            (Some(directory), part) => format!("{directory}/{part}"),
+        });
+    }
+    Ok(found.unwrap_or_default())
+}
+
+fn parent_of(files: &VirtualFiles, directory: &str) -> Result<String, ToolError> {
+    let resolved = files.resolve(&VirtualPath::parse(directory)?)?;
+    let (_, canonical) = files.open_directory(&resolved)?;
+    let outside = || {
+        ToolErrorCode::PathOutsideMounts.error_at(
+            &resolved.display,
+            format!(
+                "cannot use `..` in '{}': not below it",
+                resolved.base_display()
+            ),
+        )
+    };
+    let (_, parents) = canonical.split_last().ok_or_else(outside)?;
+    let mut path = resolved.base_display().to_owned();
+    for name in parents {
+        let name = name.to_str().ok_or_else(outside)?;
+        path = format!("{path}/{name}");
+    }
+    Ok(path)
+}
+
+/// Resolves a path of a command.
+pub(super) fn resolve(
+    files: &VirtualFiles,
+    current_dir: &str,
+    path: &str,
+) -> Result<ResolvedPath, ToolError> {
+    files.resolve(&VirtualPath::parse(&find_path(files, current_dir, path)?)?)
+}
+
 /// Reads the file of `<`. It is opened here, so the program needs no access to it.
 pub(super) fn read_input(
     files: &VirtualFiles,
@@ -62,7 +115,7 @@ pub(super) fn open_input(
     current_dir: &str,
     path: &str,
 ) -> Result<(File, Metadata, String), ToolError> {
-    let resolved = files.resolve(&VirtualPath::parse(&join_path(current_dir, path))?)?;
+    let resolved = resolve(files, current_dir, path)?;
     let canonical = files.canonicalize(&resolved)?;
     let target = join_parts(&resolved.base_path(), &canonical);
     check_policy(files, &resolved, target, Access::ReadOnly)?;
@@ -97,9 +150,8 @@ pub(super) fn read_all(
 }
 
 /// Returns true if a path is a directory that may be opened.
-pub(super) fn is_directory(files: &VirtualFiles, path: &str) -> bool {
-    let resolved = VirtualPath::parse(path).and_then(|path| files.resolve(&path));
-    resolved.is_ok_and(|resolved| files.open_directory(&resolved).is_ok())
+pub(super) fn is_directory(files: &VirtualFiles, current_dir: &str, path: &str) -> bool {
+    resolve(files, current_dir, path).is_ok_and(|resolved| files.open_directory(&resolved).is_ok())
 }
 
 /// Returns a path that may be written: in the writable workspace or a mount, by rules without a
@@ -109,7 +161,7 @@ pub(super) fn find_writable(
     current_dir: &str,
     path: &str,
 ) -> Result<ResolvedPath, ToolError> {
-    let resolved = files.resolve(&VirtualPath::parse(&join_path(current_dir, path))?)?;
+    let resolved = resolve(files, current_dir, path)?;
     // Drafts are written by the tool that validates them.
     if resolved.skill.is_some() || resolved.access != MountAccess::ReadWrite {
         return Err(ToolErrorCode::ReadOnly

@@ -78,6 +78,11 @@ async fn files_of_a_given_workspace_are_written_without_a_question() {
         ),
         ("cd src && cp m.py n.py && ls", "m.py\nn.py\n"),
         (
+            "cd src && cp ../a.txt . && cd .. && ls src",
+            "a.txt\nm.py\nn.py\n",
+        ),
+        ("mkdir -p src/../up && ls -d up", "up\n"),
+        (
             "echo $(mkdir made; ls | wc -l) > /dev/null; ls -d made",
             "made\n",
         ),
@@ -235,6 +240,11 @@ async fn nothing_is_written_that_the_file_tools_do_not_write() {
         "rm /skills/kit/SKILL.md",
         "touch /skills/kit/x",
         "cd /skills/kit && touch x",
+        "mv a.txt src/../.git/config",
+        "rm src/../.git/config",
+        "cp src/../.env env.txt",
+        "touch src/../../outside/new.txt",
+        "cp a.txt outward/../outside/new.txt",
         "rm -rf src",
         "rm -r src",
         "rm src",
