@@ -63,10 +63,10 @@ pub use skills_executor::{
     Allowance, CallContext, Cause, DeclaredPackages, ErrorKind, ExecutionArtifacts, ExecutionMode,
     ExecutionOptions, ExecutionStatus, Executor, ExplanationWords, Fact, FactKind, FileOwner,
     HostCommand, InputFile, InputProtocol, LimitKind, LocalModulePlace, MissingPackage, OutputFile,
-    OutputFiles, OutputReporter, OutsideLink, OutsideLinkKind, PlannedRun, Precompile, Preview, ProgramFiles,
-    ProgressReporter, RefusedFact, Remedy, RunExplanation, RunHandle, RunTarget, RuntimeError,
-    SessionDirectory, Settings, UnreadableSkill, WithheldVariable, Workspace, default_memory_bytes,
-    detect_execution_mode,
+    OutputFiles, OutputReporter, OutsideLink, OutsideLinkKind, PlannedRun, Precompile, Preview,
+    ProgramFiles, ProgressReporter, RefusedFact, Remedy, RunExplanation, RunHandle, RunTarget,
+    RuntimeError, SessionDirectory, Settings, UnreadableSkill, WithheldVariable, Workspace,
+    default_memory_bytes, detect_execution_mode,
 };
 #[cfg(all(feature = "packages", unix))]
 pub use skills_executor::{PackageConfig, PackagePlan, PackageStatus};
