@@ -7,13 +7,16 @@ mod dialect;
 mod endpoint;
 mod fixtures;
 mod install;
+mod installed;
 mod jobs;
 mod observation;
+mod person;
 mod plan;
 mod report;
 mod runners;
 mod session;
 mod snapshot;
+mod terminal;
 mod tokens;
 mod traffic;
 
@@ -23,9 +26,10 @@ use std::path::{Path, PathBuf};
 use anyhow::{Result, bail, ensure};
 
 pub(crate) use install::install;
+use installed::InstalledRecord;
 use jobs::Job;
 use observation::{CatalogView, JobOutcome, Observation, ResultView};
-use runners::{AGENTS, Agent};
+use runners::{AGENTS, Agent, Launch};
 use session::{Programs, Session, Setup};
 use snapshot::Snapshot;
 use tokens::Counter;
@@ -45,6 +49,15 @@ pub(crate) enum OnDifference {
     Update,
 }
 
+/// In which conditions the agents run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Conditions {
+    /// As installed, and prepared so that each call passes.
+    All,
+    /// Only as installed.
+    AsInstalled,
+}
+
 /// Runs all installed agents, or the one with the key `only`, and checks what their models see.
 ///
 /// # Errors
@@ -52,12 +65,13 @@ pub(crate) enum OnDifference {
 pub(crate) fn agents(
     only: Option<&str>,
     skills: Option<&Path>,
+    conditions: Conditions,
     on_difference: OnDifference,
 ) -> Result<()> {
     ensure!(
         only.is_none_or(|key| AGENTS.iter().any(|agent| agent.key == key)),
         "unknown agent: expected one of {}",
-        AGENTS.map(|agent| agent.key).join(", ")
+        AGENTS.each_ref().map(|agent| agent.key).join(", ")
     );
     let selected = AGENTS
         .iter()
@@ -85,18 +99,29 @@ pub(crate) fn agents(
         None => SkillsCommand::build()?.path().to_owned(),
     };
     let bench = Bench::new(&node_modules, &skills)?;
+    if conditions == Conditions::All {
+        bench.write_catalogs()?;
+    }
     let mut snapshot = Snapshot::read()?;
+    let mut record = InstalledRecord::read()?;
     let mut failures = Vec::new();
     for (agent, version) in installed {
-        let observation = bench.observe(agent, version)?;
-        failures.extend(job_failures(agent, &observation));
-        failures.extend(compare(agent, &snapshot, &observation, on_difference)?);
-        snapshot.agents.insert(agent.key.to_owned(), observation);
+        let outcomes = installed::observe(&bench, agent, version.clone())?;
+        failures.extend(record.add(agent, outcomes));
+        if let (Conditions::All, Some(launch)) = (conditions, &agent.prepared) {
+            let observation = bench.observe(agent, launch, version)?;
+            failures.extend(job_failures(agent, &observation));
+            failures.extend(compare(agent, &snapshot, &observation, on_difference)?);
+            snapshot.agents.insert(agent.key.to_owned(), observation);
+        }
     }
-    println!("{}", report::figures(&snapshot));
-    if on_difference == OnDifference::Update {
-        snapshot.write()?;
+    if conditions == Conditions::All {
+        println!("{}", report::figures(&snapshot));
+        if on_difference == OnDifference::Update {
+            snapshot.write()?;
+        }
     }
+    record.finish(on_difference)?;
     if !failures.is_empty() {
         bail!("agents: {}", failures.join("\n  "));
     }
@@ -144,16 +169,6 @@ struct Bench<'a> {
 impl<'a> Bench<'a> {
     fn new(node_modules: &'a Path, skills: &'a Path) -> Result<Self> {
         let base = target_dir()?.join("agents");
-        let probe = workspace_dir()
-            .join(jobs::EXAMPLES_DIR)
-            .join(fixtures::PROBE_SKILL);
-        for count in CATALOG_SIZES {
-            let catalog = catalog_dir(&base, count);
-            if catalog.exists() {
-                fs::remove_dir_all(&catalog)?;
-            }
-            fixtures::write_skills(&catalog, &probe, count)?;
-        }
         let (jobs, skipped) = jobs::jobs();
         for reason in skipped {
             eprintln!("skipped job {reason}");
@@ -169,14 +184,29 @@ impl<'a> Bench<'a> {
         })
     }
 
-    fn observe(&self, agent: &Agent, version: String) -> Result<Observation> {
+    /// Writes the skills of the probes.
+    fn write_catalogs(&self) -> Result<()> {
+        let probe = workspace_dir()
+            .join(jobs::EXAMPLES_DIR)
+            .join(fixtures::PROBE_SKILL);
+        for count in CATALOG_SIZES {
+            let catalog = catalog_dir(&self.base, count);
+            if catalog.exists() {
+                fs::remove_dir_all(&catalog)?;
+            }
+            fixtures::write_skills(&catalog, &probe, count)?;
+        }
+        Ok(())
+    }
+
+    fn observe(&self, agent: &Agent, launch: &Launch, version: String) -> Result<Observation> {
         eprintln!("running {} {version}", agent.name);
         let mut catalogs = Vec::new();
         let mut results = Vec::new();
         let mut protocol = String::new();
         let mut instructions = false;
         for count in CATALOG_SIZES {
-            let session = self.probe(agent, count)?;
+            let session = self.probe(agent, launch, count)?;
             catalogs.push(CatalogView::new(count, &session, &self.counter)?);
             if count == RESULTS_SIZE {
                 results = ResultView::all(&jobs::probe(), &session, &self.counter)?;
@@ -187,7 +217,7 @@ impl<'a> Bench<'a> {
         let jobs = self
             .jobs
             .iter()
-            .map(|job| JobOutcome::new(job, &self.job(agent, job)?, &self.counter))
+            .map(|job| JobOutcome::new(job, &self.job(agent, launch, job)?, &self.counter))
             .collect::<Result<Vec<_>>>()?;
         Ok(Observation {
             version,
@@ -199,26 +229,32 @@ impl<'a> Bench<'a> {
         })
     }
 
-    fn probe(&self, agent: &Agent, count: usize) -> Result<Session> {
+    fn probe(&self, agent: &Agent, launch: &Launch, count: usize) -> Result<Session> {
         let root = catalog_dir(&self.base, count).display().to_string();
         let setup = Setup {
+            launch,
             plan: jobs::probe(),
             server_options: vec!["--root".to_owned(), root],
             project_files: jobs::probe_files(),
+            home_files: Vec::new(),
+            commands: Vec::new(),
         };
         self.run(agent, &setup, &format!("probe-{count}"))
     }
 
-    fn job(&self, agent: &Agent, job: &Job) -> Result<Session> {
+    fn job(&self, agent: &Agent, launch: &Launch, job: &Job) -> Result<Session> {
         let setup = Setup {
+            launch,
             plan: job.plan.clone(),
             server_options: job.server_options.clone(),
             project_files: job.project_files.clone(),
+            home_files: Vec::new(),
+            commands: Vec::new(),
         };
         self.run(agent, &setup, job.key)
     }
 
-    fn run(&self, agent: &Agent, setup: &Setup, name: &str) -> Result<Session> {
+    fn run(&self, agent: &Agent, setup: &Setup<'_>, name: &str) -> Result<Session> {
         let directory = self.base.join(agent.key).join(name);
         let run = || session::run(agent, &self.programs, setup, &directory);
         let mut session = run()?;
@@ -229,6 +265,7 @@ impl<'a> Bench<'a> {
         match session.status {
             Some(status) if status.success() => {}
             Some(status) => eprintln!("{} ended with {status} (`{name}`)", agent.name),
+            None if setup.launch.person.is_some() => {}
             None => eprintln!("{} was killed after the timeout (`{name}`)", agent.name),
         }
         Ok(session)

@@ -4,7 +4,7 @@ use std::process::Command;
 
 use anyhow::Result;
 
-use crate::agents::{OnDifference, agents};
+use crate::agents::{Conditions, OnDifference, agents};
 use crate::command::{cargo, output, run};
 use crate::conformance::conformance;
 use crate::demo::demo;
@@ -63,7 +63,7 @@ pub(crate) fn ci(tests: Tests) -> Result<()> {
     check_features()?;
     check_platforms()?;
     interop()?;
-    agents(None, None, OnDifference::Report)?;
+    agents(None, None, Conditions::All, OnDifference::Report)?;
     conformance()
 }
 

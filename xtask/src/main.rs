@@ -77,9 +77,12 @@ enum Task {
         #[arg(long, value_name = "DIR")]
         install_agents: Option<PathBuf>,
         /// Run the agents and no libraries; with a name only this one: claude, codex, gemini,
-        /// opencode, qwen or copilot
+        /// opencode, qwen, copilot, cline or kilo
         #[arg(long, value_name = "NAME", num_args = 0..=1)]
         agent: Option<Option<String>>,
+        /// Run only the jobs with the server as it was installed
+        #[arg(long, requires = "agent")]
+        as_installed: bool,
         /// Use this `skills` command instead of building it
         #[arg(long, value_name = "FILE")]
         skills: Option<PathBuf>,
@@ -204,6 +207,7 @@ fn run(task: Task) -> anyhow::Result<()> {
         } => agents::install(&directory),
         Task::Clients {
             agent,
+            as_installed,
             skills,
             update,
             ..
@@ -217,7 +221,17 @@ fn run(task: Task) -> anyhow::Result<()> {
             } else {
                 agents::OnDifference::Report
             };
-            agents::agents(agent.flatten().as_deref(), skills.as_deref(), on_difference)
+            let conditions = if as_installed {
+                agents::Conditions::AsInstalled
+            } else {
+                agents::Conditions::All
+            };
+            agents::agents(
+                agent.flatten().as_deref(),
+                skills.as_deref(),
+                conditions,
+                on_difference,
+            )
         }
         Task::Bench { package, json } => bench::bench(
             package.as_deref(),

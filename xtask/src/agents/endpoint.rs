@@ -23,6 +23,8 @@ pub(crate) struct ModelRequest {
     pub(crate) results: Vec<String>,
     /// Why the next step of the plan was impossible.
     pub(crate) problem: Option<String>,
+    /// Whether the model makes no further call.
+    is_last: bool,
 }
 
 /// The running endpoint; dropping it stops it.
@@ -84,6 +86,15 @@ impl Endpoint {
             .unwrap_or_else(PoisonError::into_inner)
             .clone()
     }
+
+    /// Returns whether the model has answered the result of its last call.
+    pub(crate) fn is_complete(&self) -> bool {
+        self.requests
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .iter()
+            .any(|request| request.is_last)
+    }
 }
 
 impl Drop for Endpoint {
@@ -130,12 +141,13 @@ impl Script {
         let next = if tools.is_empty() {
             Ok(Reply::Text("ok".to_owned()))
         } else {
-            self.plan.next(&tools, results.len())
+            self.plan.next(&tools, &results)
         };
         let (reply, problem) = match next {
             Ok(reply) => (reply, None),
             Err(problem) => (Reply::Text(problem.clone()), Some(problem)),
         };
+        let is_last = !tools.is_empty() && matches!(reply, Reply::Text(_));
         let response = api.respond(path, &body, &reply);
         self.requests
             .lock()
@@ -145,6 +157,7 @@ impl Script {
                 tools,
                 results,
                 problem,
+                is_last,
             });
         response
     }

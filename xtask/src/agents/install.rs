@@ -14,7 +14,13 @@ use crate::command::{output, run};
 /// The variable with the directory in which the agents are installed.
 pub(crate) const VARIABLE: &str = "SKILLS_TEST_AGENTS";
 /// Packages whose install scripts put a program into place.
-const PACKAGES_WITH_SCRIPTS: [&str; 3] = ["node", "@anthropic-ai/claude-code", "opencode-ai"];
+const PACKAGES_WITH_SCRIPTS: [&str; 5] = [
+    "node",
+    "@anthropic-ai/claude-code",
+    "opencode-ai",
+    "cline",
+    "@kilocode/cli",
+];
 
 /// Installs the tested versions of all agents, and what the tests need, into `directory`.
 pub(crate) fn install(directory: &Path) -> Result<()> {

@@ -16,7 +16,7 @@ const COLLECTION_VARIABLE: &str = "SKILLS_TEST_COLLECTION";
 /// The variable with a Python that has pypdf.
 const PYPDF_VARIABLE: &str = "SKILLS_TEST_PYPDF";
 /// A PDF with one text field, `name`.
-const FORM: &[u8] = include_bytes!("../../agents/form.pdf");
+pub(crate) const FORM: &[u8] = include_bytes!("../../agents/form.pdf");
 const NOTES: &str = "one two three\nfour\n";
 
 /// Calls each tool that most conversations use, and two that fail.

@@ -7,6 +7,9 @@ use super::dialect::{OfferedTool, Reply};
 /// An argument that Gemini CLI adds to each tool and tells the model to set.
 const ADDED_ARGUMENT: &str = "wait_for_previous";
 
+/// The word of a result that tells a model to repeat its call.
+const AGAIN: &str = "again";
+
 /// One call of a plan.
 #[derive(Debug, Clone)]
 pub(crate) struct Step {
@@ -17,6 +20,7 @@ pub(crate) struct Step {
     pub(crate) expected: &'static str,
     /// What the call is, for a reader, if the name of the tool does not say it.
     pub(crate) note: &'static str,
+    may_repeat: bool,
 }
 
 impl Step {
@@ -26,6 +30,19 @@ impl Step {
             arguments,
             expected,
             note: "",
+            may_repeat: false,
+        }
+    }
+
+    fn is_repeated_after(&self, result: &str) -> bool {
+        self.may_repeat && !result.contains(self.expected) && result.contains(AGAIN)
+    }
+
+    /// Lets the model make the call again if the result says so.
+    pub(crate) fn repeatable(self) -> Self {
+        Self {
+            may_repeat: true,
+            ..self
         }
     }
 
@@ -41,16 +58,16 @@ pub(crate) struct Plan {
 }
 
 impl Plan {
-    /// Returns what the model answers after it has seen `done` results.
+    /// Returns what the model answers after it has seen `results`.
     ///
     /// # Errors
     /// If no tool has the name of the step.
     pub(crate) fn next<'a>(
         &self,
         tools: &'a [OfferedTool],
-        done: usize,
+        results: &[String],
     ) -> Result<Reply<'a>, String> {
-        let Some(step) = self.steps.get(done) else {
+        let Some(step) = self.step_after(results) else {
             return Ok(Reply::Text("The plan is complete.".to_owned()));
         };
         let tool = find(tools, step.tool)
@@ -60,10 +77,43 @@ impl Plan {
             arguments[ADDED_ARGUMENT] = json!(true);
         }
         Ok(Reply::Call {
-            number: done,
+            number: results.len(),
             tool,
             arguments,
         })
+    }
+}
+
+impl Plan {
+    /// Returns for each result the step that it belongs to.
+    ///
+    /// A result that is not as expected and says to call again is followed by the same call, once.
+    pub(crate) fn steps_of(&self, results: &[String]) -> Vec<&Step> {
+        let mut steps = Vec::new();
+        let mut results = results.iter().peekable();
+        for step in &self.steps {
+            let Some(result) = results.next() else {
+                break;
+            };
+            steps.push(step);
+            if step.is_repeated_after(result) && results.next().is_some() {
+                steps.push(step);
+            }
+        }
+        steps
+    }
+
+    fn step_after(&self, results: &[String]) -> Option<&Step> {
+        let mut results = results.iter();
+        for step in &self.steps {
+            let Some(result) = results.next() else {
+                return Some(step);
+            };
+            if step.is_repeated_after(result) && results.next().is_none() {
+                return Some(step);
+            }
+        }
+        None
     }
 }
 

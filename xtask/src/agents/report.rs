@@ -131,19 +131,19 @@ fn outcome_cell(outcome: &JobOutcome) -> String {
     format!("{figures}{mark}{end}")
 }
 
-fn push_header(text: &mut String, cells: &[String]) {
+pub(crate) fn push_header(text: &mut String, cells: &[String]) {
     push_row(text, cells);
     text.push_str(&"|---".repeat(cells.len()));
     text.push_str("|\n");
 }
 
-fn push_row(text: &mut String, cells: &[String]) {
+pub(crate) fn push_row(text: &mut String, cells: &[String]) {
     // Writing to a string cannot fail.
     let _ = writeln!(text, "| {} |", cells.join(" | "));
 }
 
 /// Returns a number with commas between groups of three digits.
-fn grouped(number: usize) -> String {
+pub(crate) fn grouped(number: usize) -> String {
     let digits = number.to_string();
     let mut text = String::new();
     for (index, digit) in digits.chars().enumerate() {

@@ -1,6 +1,7 @@
 //! Runs one agent once, in directories of its own, and collects what it did.
 
 use std::fs;
+use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
@@ -9,8 +10,10 @@ use anyhow::{Context, Result};
 use tempfile::TempDir;
 
 use super::endpoint::{Endpoint, ModelRequest};
+use super::person::{self, Answer, Reaction};
 use super::plan::Plan;
-use super::runners::Agent;
+use super::runners::{Agent, Launch};
+use super::terminal::Terminal;
 use super::traffic::{self, Traffic};
 use crate::command::output;
 
@@ -27,12 +30,17 @@ pub(crate) struct Programs<'a> {
 }
 
 /// What a session is given.
-pub(crate) struct Setup {
+pub(crate) struct Setup<'a> {
+    pub(crate) launch: &'a Launch,
     pub(crate) plan: Plan,
     /// Options of `skills mcp`.
     pub(crate) server_options: Vec<String>,
     /// Files of the project by their paths.
     pub(crate) project_files: Vec<(&'static str, Vec<u8>)>,
+    /// Files of the home directory by their paths.
+    pub(crate) home_files: Vec<(&'static str, Vec<u8>)>,
+    /// Lines that the user types in the project before the agent starts.
+    pub(crate) commands: Vec<String>,
 }
 
 /// What happened in a session.
@@ -43,8 +51,12 @@ pub(crate) struct Session {
     pub(crate) has_other_requests: bool,
     /// The messages between agent and server.
     pub(crate) traffic: Traffic,
-    /// How the agent ended; `None` if it was killed after the timeout.
+    /// How the agent ended; `None` if it was killed.
     pub(crate) status: Option<ExitStatus>,
+    /// What a person at a terminal answered.
+    pub(crate) answers: Vec<Answer>,
+    /// All requests to the model, as texts.
+    pub(crate) paid: Vec<String>,
     pub(crate) directories: Directories,
 }
 
@@ -118,24 +130,29 @@ impl Directories {
 pub(crate) fn run(
     agent: &Agent,
     programs: &Programs<'_>,
-    setup: &Setup,
+    setup: &Setup<'_>,
     records: &Path,
 ) -> Result<Session> {
     let directories = Directories::create(records)?;
-    for (path, content) in &setup.project_files {
-        fs::write(directories.project().join(path), content)?;
-    }
+    write_files(&directories.project(), &setup.project_files)?;
+    write_files(&directories.home(), &setup.home_files)?;
     let endpoint = Endpoint::start(setup.plan.clone(), agent.tool_prefix)?;
-    register(
-        agent,
-        programs,
-        &directories,
-        &setup.server_options,
-        endpoint.url(),
-    )?;
-    let status = run_agent(agent, programs, &directories, endpoint.url())?;
+    register(agent, programs, &directories, setup, endpoint.url())?;
+    for line in &setup.commands {
+        type_command(line, programs, &directories)?;
+    }
+    let command = agent_command(agent, setup.launch, programs, &directories, endpoint.url());
+    let (status, answers) = match setup.launch.person {
+        Some(reactions) => (
+            None,
+            run_at_terminal(&command, reactions, &endpoint, &directories)?,
+        ),
+        None => (run_headless(command, agent, &directories)?, Vec::new()),
+    };
     let requests = endpoint.requests();
     save_requests(&directories, &requests)?;
+    let paid = requests.iter().map(|request| request.body.to_string());
+    let paid = paid.collect();
     let (requests, other_requests): (Vec<_>, Vec<_>) = requests
         .into_iter()
         .partition(|request| !request.tools.is_empty());
@@ -144,8 +161,19 @@ pub(crate) fn run(
         has_other_requests: !other_requests.is_empty(),
         traffic: Traffic::read(&directories.server())?,
         status,
+        answers,
+        paid,
         directories,
     })
+}
+
+fn write_files(directory: &Path, files: &[(&str, Vec<u8>)]) -> Result<()> {
+    for (path, content) in files {
+        let path = directory.join(path);
+        fs::create_dir_all(path.parent().context("a file has a directory")?)?;
+        fs::write(path, content)?;
+    }
+    Ok(())
 }
 
 /// Writes the configuration of the agent, with the server in it.
@@ -153,10 +181,10 @@ fn register(
     agent: &Agent,
     programs: &Programs<'_>,
     directories: &Directories,
-    options: &[String],
+    setup: &Setup<'_>,
     url: &str,
 ) -> Result<()> {
-    for (path, template) in agent.files {
+    for (path, template) in setup.launch.files {
         let path = directories.home().join(path);
         fs::create_dir_all(path.parent().context("a file has a directory")?)?;
         fs::write(path, template.replace("{url}", url))?;
@@ -168,7 +196,7 @@ fn register(
     isolate(&mut install, programs, directories);
     install
         .args(["mcp", "install", "--yes", "--client", agent.client, "--"])
-        .args(options);
+        .args(&setup.server_options);
     output(&mut install)?;
     fs::remove_file(&server)?;
     traffic::write_recorder(&server, programs.skills)
@@ -198,21 +226,30 @@ fn isolate(command: &mut Command, programs: &Programs<'_>, directories: &Directo
         .stdin(Stdio::null());
 }
 
-fn run_agent(
+fn agent_command(
     agent: &Agent,
+    launch: &Launch,
     programs: &Programs<'_>,
     directories: &Directories,
     url: &str,
-) -> Result<Option<ExitStatus>> {
+) -> Command {
     let mut command = Command::new(programs.node_modules.join(".bin").join(agent.program));
     isolate(&mut command, programs, directories);
-    command
-        .args(agent.arguments)
-        .stdout(fs::File::create(directories.records.join("stdout.txt"))?)
-        .stderr(fs::File::create(directories.records.join("stderr.txt"))?);
-    for (name, value) in agent.environment {
+    command.args(launch.arguments);
+    for (name, value) in launch.environment {
         command.env(name, value.replace("{url}", url));
     }
+    command
+}
+
+fn run_headless(
+    mut command: Command,
+    agent: &Agent,
+    directories: &Directories,
+) -> Result<Option<ExitStatus>> {
+    command
+        .stdout(fs::File::create(directories.records.join("stdout.txt"))?)
+        .stderr(fs::File::create(directories.records.join("stderr.txt"))?);
     in_own_group(&mut command);
     let mut child = command.spawn().with_context(|| agent.name.to_owned())?;
     let status = wait(&mut child)?;
@@ -220,6 +257,50 @@ fn run_agent(
     kill_group(child.id());
     child.wait()?;
     Ok(status)
+}
+
+/// Runs an agent with a person at its terminal, until its model has made all calls.
+fn run_at_terminal(
+    command: &Command,
+    reactions: &[Reaction],
+    endpoint: &Endpoint,
+    directories: &Directories,
+) -> Result<Vec<Answer>> {
+    let mut terminal = Terminal::start(command)?;
+    let deadline = Instant::now() + TIMEOUT;
+    let is_finished = || endpoint.is_complete();
+    let answers = person::attend(&mut terminal, reactions, deadline, is_finished);
+    fs::write(directories.records.join("screen.txt"), terminal.text())?;
+    terminal.close()?;
+    for (index, answer) in answers.iter().enumerate() {
+        let path = directories.records.join(format!("answer-{index:02}.txt"));
+        fs::write(path, format!("{:?}\n{}\n", answer.asker, answer.screen))?;
+    }
+    Ok(answers)
+}
+
+/// Types a line into a shell in the project, and agrees to what it asks.
+fn type_command(line: &str, programs: &Programs<'_>, directories: &Directories) -> Result<()> {
+    const REACTIONS: [Reaction; 1] = [Reaction {
+        asker: person::Asker::Server,
+        shows: &["/N]"],
+        keys: "y\n",
+    }];
+    let mut command = Command::new("sh");
+    isolate(&mut command, programs, directories);
+    let directory = programs.skills.parent().unwrap_or(programs.skills);
+    command
+        .env("PATH", format!("{}:/usr/bin:/bin", directory.display()))
+        .args(["-c", line]);
+    let mut terminal = Terminal::start(&command)?;
+    let deadline = Instant::now() + TIMEOUT;
+    person::attend(&mut terminal, &REACTIONS, deadline, || false);
+    let mut shown = fs::File::options()
+        .create(true)
+        .append(true)
+        .open(directories.records.join("commands.txt"))?;
+    writeln!(shown, "$ {line}\n{}", terminal.text())?;
+    terminal.close()
 }
 
 fn wait(child: &mut Child) -> Result<Option<ExitStatus>> {
@@ -243,7 +324,7 @@ fn in_own_group(command: &mut Command) {
 #[cfg(not(unix))]
 fn in_own_group(_command: &mut Command) {}
 
-fn kill_group(leader: u32) {
+pub(super) fn kill_group(leader: u32) {
     // By a shell, since the system call needs unsafe code; an empty group is an error.
     drop(output(Command::new("sh").args([
         "-c",

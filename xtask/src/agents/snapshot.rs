@@ -12,9 +12,17 @@ use super::report;
 use crate::command::workspace_dir;
 
 const SNAPSHOT: &str = "xtask/agents/snapshot.json";
-const PAGE: &str = "docs/agents.md";
-const BEGIN: &str = "<!-- begin of figures -->\n";
-const END: &str = "<!-- end of figures -->\n";
+pub(crate) const PAGE: &str = "docs/agents.md";
+const SECTION: Section = Section {
+    begin: "<!-- begin of figures -->\n",
+    end: "<!-- end of figures -->\n",
+};
+
+/// A generated part of the page, by the lines around it.
+pub(crate) struct Section {
+    pub(crate) begin: &'static str,
+    pub(crate) end: &'static str,
+}
 
 /// What the models of all agents saw, by the key of the agent.
 #[derive(Debug, Default, Serialize, Deserialize)]
@@ -70,20 +78,27 @@ impl Snapshot {
         fs::write(workspace_dir().join(SNAPSHOT), text)?;
         let path = workspace_dir().join(PAGE);
         let page = fs::read_to_string(&path).with_context(|| path.display().to_string())?;
-        let page = replace_figures(&page, &report::figures(self))?;
+        let page = SECTION.replace(&page, &report::figures(self))?;
         fs::write(&path, page)?;
         Ok(())
     }
 }
 
-fn replace_figures(page: &str, figures: &str) -> Result<String> {
-    let (before, rest) = page
-        .split_once(BEGIN)
-        .with_context(|| format!("{PAGE} has no line `{}`", BEGIN.trim_end()))?;
-    let (_, after) = rest
-        .split_once(END)
-        .with_context(|| format!("{PAGE} has no line `{}`", END.trim_end()))?;
-    Ok(format!("{before}{BEGIN}\n{figures}\n{END}{after}"))
+impl Section {
+    /// Returns `page` with `figures` in the place of this part.
+    pub(crate) fn replace(&self, page: &str, figures: &str) -> Result<String> {
+        let missing = |line: &str| format!("{PAGE} has no line `{}`", line.trim_end());
+        let (before, rest) = page
+            .split_once(self.begin)
+            .with_context(|| missing(self.begin))?;
+        let (_, after) = rest
+            .split_once(self.end)
+            .with_context(|| missing(self.end))?;
+        Ok(format!(
+            "{before}{}\n{figures}\n{}{after}",
+            self.begin, self.end
+        ))
+    }
 }
 
 #[cfg(test)]
@@ -92,10 +107,11 @@ mod tests {
 
     #[test]
     fn figures_are_replaced_between_the_marks() {
-        let page = format!("a\n{BEGIN}old\n{END}b\n");
-        let new = replace_figures(&page, "new\n").unwrap();
-        assert_eq!(new, format!("a\n{BEGIN}\nnew\n\n{END}b\n"));
-        assert!(replace_figures("a\n", "new\n").is_err());
+        let Section { begin, end } = SECTION;
+        let page = format!("a\n{begin}old\n{end}b\n");
+        let new = SECTION.replace(&page, "new\n").unwrap();
+        assert_eq!(new, format!("a\n{begin}\nnew\n\n{end}b\n"));
+        assert!(SECTION.replace("a\n", "new\n").is_err());
     }
 
     #[test]
@@ -103,7 +119,7 @@ mod tests {
         let page = fs::read_to_string(workspace_dir().join(PAGE)).unwrap();
         let figures = report::figures(&Snapshot::read().unwrap());
         assert_eq!(
-            replace_figures(&page, &figures).unwrap(),
+            SECTION.replace(&page, &figures).unwrap(),
             page,
             "run `cargo xtask clients --agent --update`"
         );

@@ -1,0 +1,155 @@
+//! The agents at their default settings: only the endpoint and answers to their setup are given.
+
+use super::{GEMINI_SETTINGS, Launch, OPENCODE_CONFIG, PROMPT};
+use crate::agents::person::{Asker, Reaction};
+
+const fn agent(shows: &'static [&'static str], keys: &'static str) -> Reaction {
+    Reaction {
+        asker: Asker::Agent,
+        shows,
+        keys,
+    }
+}
+
+const fn setup(shows: &'static [&'static str], keys: &'static str) -> Reaction {
+    Reaction {
+        asker: Asker::Setup,
+        shows,
+        keys,
+    }
+}
+
+pub(super) const CLAUDE: Launch = Launch {
+    arguments: &[PROMPT],
+    environment: &[
+        ("ANTHROPIC_BASE_URL", "{url}"),
+        ("ANTHROPIC_AUTH_TOKEN", "x"),
+        ("CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC", "1"),
+    ],
+    files: &[(
+        ".claude.json",
+        r#"{"hasCompletedOnboarding": true, "theme": "dark"}
+"#,
+    )],
+    person: Some(&[
+        // The first choice is no.
+        setup(&["trust this folder", "❯ No"], "\x1b[B"),
+        setup(&["❯ Yes, I trust this folder"], "\r"),
+        agent(&["Do you want to proceed?"], "\r"),
+    ]),
+};
+
+pub(super) const CODEX: Launch = Launch {
+    arguments: &[PROMPT],
+    environment: &[("FAKE_KEY", "x")],
+    files: &[(
+        ".codex/config.toml",
+        r#"model = "gpt-5"
+model_provider = "fake"
+
+[model_providers.fake]
+name = "fake"
+base_url = "{url}/v1"
+env_key = "FAKE_KEY"
+wire_api = "responses"
+"#,
+    )],
+    person: Some(&[
+        setup(&["Do you trust the contents of this directory?"], "\r"),
+        agent(&["Would you like to"], "\r"),
+    ]),
+};
+
+pub(super) const GEMINI: Launch = Launch {
+    arguments: &["--prompt-interactive", PROMPT, "--model", "gemini-2.5-pro"],
+    environment: &[("GOOGLE_GEMINI_BASE_URL", "{url}"), ("GEMINI_API_KEY", "x")],
+    files: &[(".gemini/settings.json", GEMINI_SETTINGS)],
+    person: Some(&[
+        setup(&["Do you trust"], "\r"),
+        agent(&["Allow execution of MCP tool"], "\r"),
+    ]),
+};
+
+pub(super) const OPENCODE: Launch = Launch {
+    arguments: &["run", PROMPT],
+    environment: &[
+        ("OPENCODE_DISABLE_MODELS_FETCH", "1"),
+        ("OPENCODE_DISABLE_AUTOUPDATE", "1"),
+    ],
+    files: &[(".config/opencode/opencode.json", OPENCODE_CONFIG)],
+    person: None,
+};
+
+pub(super) const QWEN: Launch = Launch {
+    arguments: &["--prompt-interactive", PROMPT],
+    environment: &[
+        ("OPENAI_BASE_URL", "{url}/v1"),
+        ("OPENAI_API_KEY", "x"),
+        ("OPENAI_MODEL", "model"),
+    ],
+    files: &[(
+        ".qwen/settings.json",
+        r#"{
+  "security": {"auth": {"selectedType": "openai"}},
+  "privacy": {"usageStatisticsEnabled": false}
+}
+"#,
+    )],
+    person: Some(&[
+        setup(&["Do you trust"], "\r"),
+        agent(&["Allow execution of MCP tool"], "\r"),
+    ]),
+};
+
+pub(super) const COPILOT: Launch = Launch {
+    arguments: &["--interactive", PROMPT],
+    environment: &[
+        ("COPILOT_PROVIDER_TYPE", "openai"),
+        ("COPILOT_PROVIDER_BASE_URL", "{url}/v1"),
+        ("COPILOT_PROVIDER_API_KEY", "x"),
+        ("COPILOT_MODEL", "gpt-4.1"),
+        ("COPILOT_OFFLINE", "true"),
+    ],
+    files: &[],
+    person: Some(&[
+        setup(&["Do you trust the files in this folder?"], "\r"),
+        agent(&["Do you want to use this tool"], "\r"),
+    ]),
+};
+
+pub(super) const CLINE: Launch = Launch {
+    arguments: &[PROMPT],
+    environment: &[],
+    files: &[(
+        ".cline/data/settings/providers.json",
+        r#"{
+  "version": 1,
+  "lastUsedProvider": "openai-compatible",
+  "modes": {},
+  "providers": {
+    "openai-compatible": {
+      "settings": {
+        "provider": "openai-compatible",
+        "apiKey": "x",
+        "model": "model",
+        "baseUrl": "{url}/v1"
+      },
+      "updatedAt": "2026-11-29T00:00:00.000Z",
+      "tokenSource": "manual"
+    }
+  }
+}
+"#,
+    )],
+    person: None,
+};
+
+pub(super) const KILO: Launch = Launch {
+    arguments: &["run", PROMPT],
+    environment: &[
+        ("KILO_DISABLE_MODELS_FETCH", "1"),
+        ("KILO_DISABLE_AUTOUPDATE", "1"),
+    ],
+    files: &[(".config/kilo/kilo.json", OPENCODE_CONFIG)],
+    person: None,
+};
