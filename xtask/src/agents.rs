@@ -3,6 +3,7 @@
 //! No model takes part: a program on loopback, the endpoint, answers the requests of an agent by a
 //! plan. So everything that the agent sends is known, and each run makes the same calls.
 
+mod deferral;
 mod dialect;
 mod endpoint;
 mod fixtures;

@@ -29,12 +29,12 @@ impl OfferedTool {
 
 /// What the scripted model answers.
 #[derive(Debug)]
-pub(crate) enum Reply<'a> {
+pub(crate) enum Reply {
     Text(String),
     Call {
         /// A number that no other call of the conversation has.
         number: usize,
-        tool: &'a OfferedTool,
+        tool: OfferedTool,
         arguments: Value,
     },
 }
@@ -53,7 +53,7 @@ pub(crate) trait Dialect: Sync {
     /// Returns the tool results in a request as the model sees them, in their order.
     fn results(&self, request: &Value) -> Vec<String>;
     /// Returns the response to a request to `path`.
-    fn respond(&self, path: &str, request: &Value, reply: &Reply<'_>) -> Response;
+    fn respond(&self, path: &str, request: &Value, reply: &Reply) -> Response;
 }
 
 /// Returns the API of a path, if the endpoint serves it.
@@ -138,7 +138,7 @@ mod tests {
         assert_eq!(dialect.results(request), [result]);
         let call = Reply::Call {
             number: 1,
-            tool: &tools[0],
+            tool: tools[0].clone(),
             arguments: json!({"path": "a\nb"}),
         };
         let body = dialect.respond(path, request, &call).body;

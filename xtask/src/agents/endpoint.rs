@@ -7,6 +7,7 @@ use anyhow::{Result, anyhow};
 use serde_json::{Value, json};
 use tiny_http::{Header, Method, Request, Server};
 
+use super::deferral::{self, Deferral};
 use super::dialect::{self, Dialect, OfferedTool, Reply, Response};
 use super::plan::Plan;
 
@@ -17,7 +18,7 @@ const WORKERS: usize = 4;
 #[derive(Clone)]
 pub(crate) struct ModelRequest {
     pub(crate) body: Value,
-    /// The tools of the server under test; without any the request is not part of the plan.
+    /// The tools of the server under test; deferred ones are left out.
     pub(crate) tools: Vec<OfferedTool>,
     /// The tool results that the model sees.
     pub(crate) results: Vec<String>,
@@ -25,6 +26,8 @@ pub(crate) struct ModelRequest {
     pub(crate) problem: Option<String>,
     /// Whether the model makes no further call.
     is_last: bool,
+    /// Whether the request is part of the plan.
+    pub(crate) is_part: bool,
 }
 
 /// The running endpoint; dropping it stops it.
@@ -41,11 +44,14 @@ struct Script {
     /// The start of the full names of the server's tools.
     tool_prefix: &'static str,
     requests: Arc<Mutex<Vec<ModelRequest>>>,
+    deferral: Mutex<Deferral>,
+    /// Whether the model searches for the tools if it is not offered them.
+    searches: bool,
 }
 
 impl Endpoint {
     /// Listens on a free port of loopback and answers by `plan`.
-    pub(crate) fn start(plan: Plan, tool_prefix: &'static str) -> Result<Self> {
+    pub(crate) fn start(plan: Plan, tool_prefix: &'static str, searches: bool) -> Result<Self> {
         let server = Arc::new(
             Server::http("127.0.0.1:0").map_err(|error| anyhow!("cannot listen: {error}"))?,
         );
@@ -54,6 +60,8 @@ impl Endpoint {
             plan,
             tool_prefix,
             requests: Arc::clone(&requests),
+            deferral: Mutex::default(),
+            searches,
         });
         let workers = (0..WORKERS)
             .map(|_| {
@@ -135,19 +143,17 @@ impl Script {
     }
 
     fn answer(&self, api: &dyn Dialect, path: &str, body: Value) -> Response {
-        let mut tools = api.tools(&body);
-        tools.retain(|tool| tool.full_name().starts_with(self.tool_prefix));
-        let results = api.results(&body);
-        let next = if tools.is_empty() {
-            Ok(Reply::Text("ok".to_owned()))
-        } else {
-            self.plan.next(&tools, &results)
+        let offered = api.tools(&body);
+        let (tools, results, next) = {
+            let mut deferral = self.deferral.lock().unwrap_or_else(PoisonError::into_inner);
+            self.next(&mut deferral, &offered, api.results(&body))
         };
         let (reply, problem) = match next {
             Ok(reply) => (reply, None),
             Err(problem) => (Reply::Text(problem.clone()), Some(problem)),
         };
-        let is_last = !tools.is_empty() && matches!(reply, Reply::Text(_));
+        let is_part = self.is_part(&tools, &offered);
+        let is_last = is_part && matches!(reply, Reply::Text(_));
         let response = api.respond(path, &body, &reply);
         self.requests
             .lock()
@@ -157,9 +163,40 @@ impl Script {
                 tools,
                 results,
                 problem,
+                is_part,
                 is_last,
             });
         response
+    }
+
+    /// Returns the offered tools of the server, the results of the plan, and the reply.
+    fn next(
+        &self,
+        deferral: &mut Deferral,
+        offered: &[OfferedTool],
+        results: Vec<String>,
+    ) -> (Vec<OfferedTool>, Vec<String>, Result<Reply, String>) {
+        let is_own = |tool: &&OfferedTool| {
+            tool.full_name().starts_with(self.tool_prefix) && !deferral::is_deferred(tool)
+        };
+        let tools = offered.iter().filter(is_own).cloned().collect::<Vec<_>>();
+        let number = results.len();
+        let results = deferral.without_searches(results);
+        if !self.is_part(&tools, offered) {
+            return (tools, results, Ok(Reply::Text("ok".to_owned())));
+        }
+        let next = self.plan.next(&tools, &results, number).or_else(|problem| {
+            let step = self.plan.step_after(&results);
+            step.and_then(|step| deferral.next(&self.plan, step, offered, self.tool_prefix, number))
+                .ok_or(problem)
+        });
+        (tools, results, next)
+    }
+
+    /// Returns whether a request can be part of the plan: the model has the tools of the server, or
+    /// can search for them.
+    fn is_part(&self, tools: &[OfferedTool], offered: &[OfferedTool]) -> bool {
+        !tools.is_empty() || (self.searches && deferral::offers_search(offered))
     }
 }
 
@@ -205,7 +242,7 @@ mod tests {
         let plan = Plan {
             steps: vec![Step::new("skills_ls", json!({"path": "x"}), "")],
         };
-        let endpoint = Endpoint::start(plan, "mcp__skills__").unwrap();
+        let endpoint = Endpoint::start(plan, "mcp__skills__", false).unwrap();
         let tool = |name: &str| json!({"name": name, "input_schema": {"type": "object"}});
         let offered = json!([tool("Read"), tool("mcp__skills__skills_ls")]);
         let result = json!({"role": "user", "content": [{"type": "tool_result", "content": "a"}]});
@@ -231,7 +268,7 @@ mod tests {
         let plan = Plan {
             steps: vec![Step::new("skills_run", json!({}), "")],
         };
-        let endpoint = Endpoint::start(plan, "s_").unwrap();
+        let endpoint = Endpoint::start(plan, "s_", false).unwrap();
         let request = json!({"tools": [{"name": "s_skills_ls", "input_schema": {}}]});
         post(&endpoint, "/v1/messages", &request);
         assert_eq!(

@@ -108,11 +108,7 @@ pub(crate) fn observe(
 ) -> Result<InstalledOutcomes> {
     eprintln!("running {} {version} as installed", agent.name);
     let jobs = installed_jobs();
-    let only = std::env::var("XE_JOB").unwrap_or_default();
-    let outcomes = jobs
-        .iter()
-        .filter(|j| j.key.contains(&only))
-        .map(|job| run_job(bench, agent, job));
+    let outcomes = jobs.iter().map(|job| run_job(bench, agent, job));
     Ok(InstalledOutcomes {
         version,
         jobs: outcomes.collect::<Result<_>>()?,

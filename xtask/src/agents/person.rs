@@ -5,6 +5,8 @@ use std::time::{Duration, Instant};
 use super::terminal::Terminal;
 
 const POLL_INTERVAL: Duration = Duration::from_millis(100);
+/// Agents ignore keys that come before a person can have read the prompt.
+const REACTION_TIME: Duration = Duration::from_millis(700);
 /// Keys that were typed before a prompt reads them are lost, so they are typed again.
 const RETRY_INTERVAL: Duration = Duration::from_secs(3);
 const MAX_TRIES: usize = 4;
@@ -29,6 +31,15 @@ pub(crate) struct Reaction {
     pub(crate) keys: &'static str,
 }
 
+/// A person at a terminal.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Person {
+    /// What the person types once the agent has the tools of the server; `None` if an argument of the
+    /// agent says it.
+    pub(crate) prompt: Option<&'static str>,
+    pub(crate) reactions: &'static [Reaction],
+}
+
 /// A prompt that was answered.
 #[derive(Debug)]
 pub(crate) struct Answer {
@@ -40,6 +51,7 @@ pub(crate) struct Answer {
 /// A prompt that is still on the screen.
 struct Pending {
     reaction: usize,
+    screen: String,
     tries: usize,
     typed_at: Instant,
 }
@@ -53,36 +65,51 @@ pub(crate) fn attend(
     deadline: Instant,
     is_finished: impl Fn() -> bool,
 ) -> Vec<Answer> {
-    let mut answers = Vec::new();
+    let mut answers = Vec::<Answer>::new();
     let mut pending: Option<Pending> = None;
+    let mut noticed = None;
     while !is_finished() && Instant::now() < deadline && terminal.update(POLL_INTERVAL) {
         let screen = terminal.text();
         let Some(index) = reactions
             .iter()
             .position(|reaction| reaction.is_shown(&screen))
         else {
-            pending = None;
+            (pending, noticed) = (None, None);
             continue;
         };
         let tries = match &pending {
             Some(old) if old.reaction == index => {
-                if old.typed_at.elapsed() < RETRY_INTERVAL || old.tries == MAX_TRIES {
+                let has_moved = reactions[index].is_movement() && old.screen != screen;
+                let is_due = old.typed_at.elapsed() >= RETRY_INTERVAL && old.tries < MAX_TRIES;
+                if !has_moved && !is_due {
                     continue;
                 }
-                old.tries
+                if has_moved { 0 } else { old.tries }
             }
-            _ => 0,
+            _ => {
+                let since = match noticed {
+                    Some((old, time)) if old == index => time,
+                    _ => Instant::now(),
+                };
+                noticed = Some((index, since));
+                if since.elapsed() < REACTION_TIME {
+                    continue;
+                }
+                0
+            }
         };
         let reaction = &reactions[index];
         terminal.type_keys(reaction.keys);
-        if tries == 0 {
+        // An agent that draws its prompt anew, or ignores keys that come too early, asks once.
+        if answers.iter().all(|answer| answer.screen != screen) {
             answers.push(Answer {
                 asker: reaction.asker,
-                screen,
+                screen: screen.clone(),
             });
         }
         pending = Some(Pending {
             reaction: index,
+            screen,
             tries: tries + 1,
             typed_at: Instant::now(),
         });
@@ -90,7 +117,31 @@ pub(crate) fn attend(
     answers
 }
 
+/// Types `prompt`, and Enter until `is_sent`.
+pub(crate) fn type_prompt(
+    terminal: &mut Terminal,
+    prompt: &str,
+    deadline: Instant,
+    is_sent: impl Fn() -> bool,
+) {
+    terminal.type_keys(prompt);
+    let mut typed_at = None::<Instant>;
+    while !is_sent() && Instant::now() < deadline && terminal.update(POLL_INTERVAL) {
+        // In one piece with the text, agents take Enter for a line break.
+        let is_due = typed_at.is_none_or(|time| time.elapsed() > RETRY_INTERVAL);
+        if is_due && terminal.text().contains(prompt) {
+            terminal.type_keys("\r");
+            typed_at = Some(Instant::now());
+        }
+    }
+}
+
 impl Reaction {
+    /// Returns whether the keys only move between choices, so that they may be typed many times.
+    fn is_movement(&self) -> bool {
+        self.keys.starts_with("\x1b[")
+    }
+
     fn is_shown(&self, screen: &str) -> bool {
         self.shows.iter().all(|text| screen.contains(text))
     }

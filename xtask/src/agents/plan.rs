@@ -58,15 +58,16 @@ pub(crate) struct Plan {
 }
 
 impl Plan {
-    /// Returns what the model answers after it has seen `results`.
+    /// Returns what the model answers after it has seen `results`; a call has the id `number`.
     ///
     /// # Errors
     /// If no tool has the name of the step.
-    pub(crate) fn next<'a>(
+    pub(crate) fn next(
         &self,
-        tools: &'a [OfferedTool],
+        tools: &[OfferedTool],
         results: &[String],
-    ) -> Result<Reply<'a>, String> {
+        number: usize,
+    ) -> Result<Reply, String> {
         let Some(step) = self.step_after(results) else {
             return Ok(Reply::Text("The plan is complete.".to_owned()));
         };
@@ -77,8 +78,8 @@ impl Plan {
             arguments[ADDED_ARGUMENT] = json!(true);
         }
         Ok(Reply::Call {
-            number: results.len(),
-            tool,
+            number,
+            tool: tool.clone(),
             arguments,
         })
     }
@@ -103,7 +104,8 @@ impl Plan {
         steps
     }
 
-    fn step_after(&self, results: &[String]) -> Option<&Step> {
+    /// Returns the call that follows `results`, if any.
+    pub(crate) fn step_after(&self, results: &[String]) -> Option<&Step> {
         let mut results = results.iter();
         for step in &self.steps {
             let Some(result) = results.next() else {

@@ -1,10 +1,10 @@
 //! The agents: how each is started without a person, and how it gets a model and the server.
 //!
-//! In all texts `{url}` is the endpoint, and `{project}` the directory in which the agent works.
+//! In all texts `{url}` is the endpoint, and in files `{project}` the directory of the session.
 
 mod installed;
 
-use super::person::Reaction;
+use super::person::Person;
 
 /// An agent of a package of npm.
 #[derive(Debug)]
@@ -35,7 +35,9 @@ pub(crate) struct Launch {
     /// Files in the home directory that exist before the server is registered.
     pub(crate) files: &'static [(&'static str, &'static str)],
     /// What the person at the terminal does; `None` for an agent without a terminal.
-    pub(crate) person: Option<&'static [Reaction]>,
+    pub(crate) person: Option<Person>,
+    /// Whether the model searches for the tools if the agent does not offer them.
+    pub(crate) searches_tools: bool,
 }
 
 /// Node, which the agents need in a newer version than most systems have.
@@ -83,6 +85,7 @@ pub(crate) const AGENTS: [Agent; 8] = [
             ],
             files: &[],
             person: None,
+            searches_tools: false,
         }),
         installed: installed::CLAUDE,
     },
@@ -119,6 +122,7 @@ wire_api = "responses"
 "#,
             )],
             person: None,
+            searches_tools: false,
         }),
         installed: installed::CODEX,
     },
@@ -139,6 +143,7 @@ wire_api = "responses"
             ],
             files: &[(".gemini/settings.json", GEMINI_SETTINGS)],
             person: None,
+            searches_tools: false,
         }),
         installed: installed::GEMINI,
     },
@@ -158,6 +163,7 @@ wire_api = "responses"
             ],
             files: &[(".config/opencode/opencode.json", OPENCODE_CONFIG)],
             person: None,
+            searches_tools: false,
         }),
         installed: installed::OPENCODE,
     },
@@ -186,6 +192,7 @@ wire_api = "responses"
 "#,
             )],
             person: None,
+            searches_tools: false,
         }),
         installed: installed::QWEN,
     },
@@ -208,6 +215,7 @@ wire_api = "responses"
             ],
             files: &[],
             person: None,
+            searches_tools: false,
         }),
         installed: installed::COPILOT,
     },

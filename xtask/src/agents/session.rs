@@ -7,10 +7,12 @@ use std::process::{Child, Command, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result};
+use nix::sys::signal::{Signal, kill, killpg};
+use nix::unistd::Pid;
 use tempfile::TempDir;
 
 use super::endpoint::{Endpoint, ModelRequest};
-use super::person::{self, Answer, Reaction};
+use super::person::{self, Answer, Person, Reaction};
 use super::plan::Plan;
 use super::runners::{Agent, Launch};
 use super::terminal::Terminal;
@@ -136,16 +138,20 @@ pub(crate) fn run(
     let directories = Directories::create(records)?;
     write_files(&directories.project(), &setup.project_files)?;
     write_files(&directories.home(), &setup.home_files)?;
-    let endpoint = Endpoint::start(setup.plan.clone(), agent.tool_prefix)?;
+    let endpoint = Endpoint::start(
+        setup.plan.clone(),
+        agent.tool_prefix,
+        setup.launch.searches_tools,
+    )?;
     register(agent, programs, &directories, setup, endpoint.url())?;
     for line in &setup.commands {
         type_command(line, programs, &directories)?;
     }
     let command = agent_command(agent, setup.launch, programs, &directories, endpoint.url());
     let (status, answers) = match setup.launch.person {
-        Some(reactions) => (
+        Some(person) => (
             None,
-            run_at_terminal(&command, reactions, &endpoint, &directories)?,
+            run_at_terminal(&command, &person, &endpoint, &directories)?,
         ),
         None => (run_headless(command, agent, &directories)?, Vec::new()),
     };
@@ -153,9 +159,8 @@ pub(crate) fn run(
     save_requests(&directories, &requests)?;
     let paid = requests.iter().map(|request| request.body.to_string());
     let paid = paid.collect();
-    let (requests, other_requests): (Vec<_>, Vec<_>) = requests
-        .into_iter()
-        .partition(|request| !request.tools.is_empty());
+    let (requests, other_requests): (Vec<_>, Vec<_>) =
+        requests.into_iter().partition(|request| request.is_part);
     Ok(Session {
         requests,
         has_other_requests: !other_requests.is_empty(),
@@ -187,7 +192,11 @@ fn register(
     for (path, template) in setup.launch.files {
         let path = directories.home().join(path);
         fs::create_dir_all(path.parent().context("a file has a directory")?)?;
-        fs::write(path, template.replace("{url}", url))?;
+        let project = directories.project().display().to_string();
+        let text = template
+            .replace("{url}", url)
+            .replace("{project}", &project);
+        fs::write(path, text)?;
     }
     let server = directories.server().join("skills");
     // The entry has the path of the program that wrote it, where the agent finds the recorder.
@@ -254,7 +263,7 @@ fn run_headless(
     let mut child = command.spawn().with_context(|| agent.name.to_owned())?;
     let status = wait(&mut child)?;
     // Agents leave helpers, and a server may still run.
-    kill_group(child.id());
+    kill_all(child.id(), &directories.home());
     child.wait()?;
     Ok(status)
 }
@@ -262,15 +271,27 @@ fn run_headless(
 /// Runs an agent with a person at its terminal, until its model has made all calls.
 fn run_at_terminal(
     command: &Command,
-    reactions: &[Reaction],
+    person: &Person,
     endpoint: &Endpoint,
     directories: &Directories,
 ) -> Result<Vec<Answer>> {
     let mut terminal = Terminal::start(command)?;
     let deadline = Instant::now() + TIMEOUT;
     let is_finished = || endpoint.is_complete();
-    let answers = person::attend(&mut terminal, reactions, deadline, is_finished);
+    let mut answers = Vec::new();
+    if let Some(prompt) = person.prompt {
+        // A user who types it earlier gets an answer without the tools.
+        let is_ready = || traffic::has_listed_tools(&directories.server());
+        let setup = person::attend(&mut terminal, person.reactions, deadline, is_ready);
+        answers.extend(setup);
+        person::type_prompt(&mut terminal, prompt, deadline, || {
+            !endpoint.requests().is_empty()
+        });
+    }
+    let further = person::attend(&mut terminal, person.reactions, deadline, is_finished);
+    answers.extend(further);
     fs::write(directories.records.join("screen.txt"), terminal.text())?;
+    kill_all(terminal.leader(), &directories.home());
     terminal.close()?;
     for (index, answer) in answers.iter().enumerate() {
         let path = directories.records.join(format!("answer-{index:02}.txt"));
@@ -300,6 +321,7 @@ fn type_command(line: &str, programs: &Programs<'_>, directories: &Directories) 
         .append(true)
         .open(directories.records.join("commands.txt"))?;
     writeln!(shown, "$ {line}\n{}", terminal.text())?;
+    kill_all(terminal.leader(), &directories.home());
     terminal.close()
 }
 
@@ -324,14 +346,26 @@ fn in_own_group(command: &mut Command) {
 #[cfg(not(unix))]
 fn in_own_group(_command: &mut Command) {}
 
-pub(super) fn kill_group(leader: u32) {
-    // By a shell, since the system call needs unsafe code; an empty group is an error.
-    drop(output(Command::new("sh").args([
-        "-c",
-        "kill -KILL -- \"-$1\"",
-        "sh",
-        &leader.to_string(),
-    ])));
+/// Kills the agent, and what it left in other process groups: helpers, daemons and servers.
+///
+/// They are recognized by their home directory, which no other process has.
+fn kill_all(leader: u32, home: &Path) {
+    let group = i32::try_from(leader).map(Pid::from_raw);
+    // An empty group is an error.
+    let _ = group.map(|group| killpg(group, Signal::SIGKILL));
+    let variable = format!("HOME={}", home.display());
+    let processes = fs::read_dir("/proc").into_iter().flatten().flatten();
+    for entry in processes {
+        let name = entry.file_name();
+        let Some(pid) = name.to_str().and_then(|name| name.parse().ok()) else {
+            continue;
+        };
+        let environment = fs::read(entry.path().join("environ")).unwrap_or_default();
+        let mut variables = environment.split(|byte| *byte == 0);
+        if variables.any(|text| text == variable.as_bytes()) {
+            let _ = kill(Pid::from_raw(pid), Signal::SIGKILL);
+        }
+    }
 }
 
 /// Writes all requests next to the other records of the session, for a person to read.

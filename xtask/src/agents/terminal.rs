@@ -130,9 +130,13 @@ impl Terminal {
         let _ = self.keyboard.write_all(keys.as_bytes());
     }
 
-    /// Kills all programs of the terminal.
+    /// Returns the id of the program, which leads the session of the terminal.
+    pub(crate) fn leader(&self) -> u32 {
+        self.child.id()
+    }
+
+    /// Waits for the end of the program.
     pub(crate) fn close(mut self) -> Result<()> {
-        super::session::kill_group(self.child.id());
         self.child.wait()?;
         Ok(())
     }

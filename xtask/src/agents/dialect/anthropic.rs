@@ -28,7 +28,7 @@ impl Dialect for Anthropic {
             .collect()
     }
 
-    fn respond(&self, _path: &str, request: &Value, reply: &Reply<'_>) -> Response {
+    fn respond(&self, _path: &str, request: &Value, reply: &Reply) -> Response {
         let (block, stop_reason) = match reply {
             Reply::Text(text) => (json!({"type": "text", "text": text}), "end_turn"),
             Reply::Call {

@@ -27,7 +27,7 @@ impl Dialect for Chat {
             .collect()
     }
 
-    fn respond(&self, _path: &str, request: &Value, reply: &Reply<'_>) -> Response {
+    fn respond(&self, _path: &str, request: &Value, reply: &Reply) -> Response {
         let (content, finish_reason) = match reply {
             Reply::Text(text) => (json!({"role": "assistant", "content": text}), "stop"),
             Reply::Call {

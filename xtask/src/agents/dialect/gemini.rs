@@ -38,7 +38,7 @@ impl Dialect for Gemini {
             .collect()
     }
 
-    fn respond(&self, path: &str, _request: &Value, reply: &Reply<'_>) -> Response {
+    fn respond(&self, path: &str, _request: &Value, reply: &Reply) -> Response {
         let part = match reply {
             Reply::Text(text) => json!({"text": text}),
             Reply::Call {

@@ -32,7 +32,7 @@ impl Dialect for Responses {
             .collect()
     }
 
-    fn respond(&self, _path: &str, request: &Value, reply: &Reply<'_>) -> Response {
+    fn respond(&self, _path: &str, request: &Value, reply: &Reply) -> Response {
         let item = match reply {
             Reply::Text(text) => json!({
                 "type": "message",

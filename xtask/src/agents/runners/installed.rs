@@ -1,11 +1,19 @@
 //! The agents at their default settings: only the endpoint and answers to their setup are given.
 
 use super::{GEMINI_SETTINGS, Launch, OPENCODE_CONFIG, PROMPT};
-use crate::agents::person::{Asker, Reaction};
+use crate::agents::person::{Asker, Person, Reaction};
 
 const fn agent(shows: &'static [&'static str], keys: &'static str) -> Reaction {
     Reaction {
         asker: Asker::Agent,
+        shows,
+        keys,
+    }
+}
+
+const fn server(shows: &'static [&'static str], keys: &'static str) -> Reaction {
+    Reaction {
+        asker: Asker::Server,
         shows,
         keys,
     }
@@ -20,7 +28,7 @@ const fn setup(shows: &'static [&'static str], keys: &'static str) -> Reaction {
 }
 
 pub(super) const CLAUDE: Launch = Launch {
-    arguments: &[PROMPT],
+    arguments: &[],
     environment: &[
         ("ANTHROPIC_BASE_URL", "{url}"),
         ("ANTHROPIC_AUTH_TOKEN", "x"),
@@ -31,12 +39,27 @@ pub(super) const CLAUDE: Launch = Launch {
         r#"{"hasCompletedOnboarding": true, "theme": "dark"}
 "#,
     )],
-    person: Some(&[
-        // The first choice is no.
-        setup(&["trust this folder", "❯ No"], "\x1b[B"),
-        setup(&["❯ Yes, I trust this folder"], "\r"),
-        agent(&["Do you want to proceed?"], "\r"),
-    ]),
+    person: Some(Person {
+        prompt: Some(PROMPT),
+        reactions: &[
+            // The first choice is no.
+            setup(&["trust this folder", "❯ No"], "\x1b[B"),
+            setup(&["❯ Yes, I trust this folder"], "\r"),
+            // The form of the server is a closed list in which no is chosen.
+            server(&["requests your input", "❯ Accept"], "\r"),
+            setup(&["requests your input", "❯ Decline"], "\x1b[D"),
+            setup(&["requests your input", "◉ Yes, this run"], "\x1b[B"),
+            setup(&["requests your input", "▸ Yes, this run"], "\x1b[B"),
+            setup(&["requests your input", "❯ ◯ Yes, this run"], " "),
+            setup(&["requests your input", "▾"], "\x1b[A"),
+            setup(&["requests your input", "▸"], "\x1b[C"),
+            // The endpoint has no classifier, so that the person decides about each call.
+            setup(&["Enter to stay in auto mode"], "\r"),
+            setup(&["Do you want to proceed?", "❯ No"], "\x1b[B"),
+            agent(&["Do you want to proceed?", "❯ "], "\r"),
+        ],
+    }),
+    searches_tools: true,
 };
 
 pub(super) const CODEX: Launch = Launch {
@@ -54,20 +77,35 @@ env_key = "FAKE_KEY"
 wire_api = "responses"
 "#,
     )],
-    person: Some(&[
-        setup(&["Do you trust the contents of this directory?"], "\r"),
-        agent(&["Would you like to"], "\r"),
-    ]),
+    person: Some(Person {
+        prompt: None,
+        reactions: &[
+            setup(&["Do you trust the contents of this directory?"], "\r"),
+            agent(&["Would you like to"], "\r"),
+            server(&["Field 1/1", "› 1. Yes"], "\r"),
+            setup(&["Field 1/1", "enter to submit"], "1"),
+        ],
+    }),
+    searches_tools: true,
 };
 
 pub(super) const GEMINI: Launch = Launch {
-    arguments: &["--prompt-interactive", PROMPT, "--model", "gemini-2.5-pro"],
+    arguments: &["--model", "gemini-2.5-pro"],
     environment: &[("GOOGLE_GEMINI_BASE_URL", "{url}"), ("GEMINI_API_KEY", "x")],
-    files: &[(".gemini/settings.json", GEMINI_SETTINGS)],
-    person: Some(&[
-        setup(&["Do you trust"], "\r"),
-        agent(&["Allow execution of MCP tool"], "\r"),
-    ]),
+    files: &[
+        (".gemini/settings.json", GEMINI_SETTINGS),
+        // Given in an earlier session: servers start in none in which the folder was not trusted.
+        (
+            ".gemini/trustedFolders.json",
+            r#"{"{project}": "TRUST_FOLDER"}
+"#,
+        ),
+    ],
+    person: Some(Person {
+        prompt: Some(PROMPT),
+        reactions: &[agent(&["Allow execution of MCP tool"], "\r")],
+    }),
+    searches_tools: true,
 };
 
 pub(super) const OPENCODE: Launch = Launch {
@@ -78,10 +116,11 @@ pub(super) const OPENCODE: Launch = Launch {
     ],
     files: &[(".config/opencode/opencode.json", OPENCODE_CONFIG)],
     person: None,
+    searches_tools: true,
 };
 
 pub(super) const QWEN: Launch = Launch {
-    arguments: &["--prompt-interactive", PROMPT],
+    arguments: &[],
     environment: &[
         ("OPENAI_BASE_URL", "{url}/v1"),
         ("OPENAI_API_KEY", "x"),
@@ -95,10 +134,14 @@ pub(super) const QWEN: Launch = Launch {
 }
 "#,
     )],
-    person: Some(&[
-        setup(&["Do you trust"], "\r"),
-        agent(&["Allow execution of MCP tool"], "\r"),
-    ]),
+    person: Some(Person {
+        prompt: Some(PROMPT),
+        reactions: &[
+            setup(&["Do you trust"], "\r"),
+            agent(&["Allow execution of MCP tool"], "\r"),
+        ],
+    }),
+    searches_tools: true,
 };
 
 pub(super) const COPILOT: Launch = Launch {
@@ -111,10 +154,16 @@ pub(super) const COPILOT: Launch = Launch {
         ("COPILOT_OFFLINE", "true"),
     ],
     files: &[],
-    person: Some(&[
-        setup(&["Do you trust the files in this folder?"], "\r"),
-        agent(&["Do you want to use this tool"], "\r"),
-    ]),
+    person: Some(Person {
+        prompt: None,
+        reactions: &[
+            setup(&["Do you trust the files in this folder?"], "\r"),
+            agent(&["Do you want to use this tool"], "\r"),
+            server(&["needs information.", "❯ Yes, this run"], "\r"),
+            setup(&["needs information.", "❯ "], "\x1b[A"),
+        ],
+    }),
+    searches_tools: true,
 };
 
 pub(super) const CLINE: Launch = Launch {
@@ -142,6 +191,7 @@ pub(super) const CLINE: Launch = Launch {
 "#,
     )],
     person: None,
+    searches_tools: true,
 };
 
 pub(super) const KILO: Launch = Launch {
@@ -152,4 +202,5 @@ pub(super) const KILO: Launch = Launch {
     ],
     files: &[(".config/kilo/kilo.json", OPENCODE_CONFIG)],
     person: None,
+    searches_tools: true,
 };
