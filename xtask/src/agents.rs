@@ -17,6 +17,10 @@ mod report;
 mod runners;
 mod session;
 mod snapshot;
+#[cfg(unix)]
+mod terminal;
+#[cfg(not(unix))]
+#[path = "agents/no_terminal.rs"]
 mod terminal;
 mod tokens;
 mod traffic;

@@ -52,7 +52,7 @@ impl Deferral {
         let search = find(offered, &SEARCHES)?;
         let call = |tool: OfferedTool, arguments| Reply::Call {
             number,
-            tool,
+            tool: Box::new(tool),
             arguments,
         };
         let full_name = |step: &Step| format!("{prefix}{}", step.tool);

@@ -34,7 +34,7 @@ pub(crate) enum Reply {
     Call {
         /// A number that no other call of the conversation has.
         number: usize,
-        tool: OfferedTool,
+        tool: Box<OfferedTool>,
         arguments: Value,
     },
 }
@@ -138,7 +138,7 @@ mod tests {
         assert_eq!(dialect.results(request), [result]);
         let call = Reply::Call {
             number: 1,
-            tool: tools[0].clone(),
+            tool: Box::new(tools[0].clone()),
             arguments: json!({"path": "a\nb"}),
         };
         let body = dialect.respond(path, request, &call).body;

@@ -79,7 +79,7 @@ impl Plan {
         }
         Ok(Reply::Call {
             number,
-            tool: tool.clone(),
+            tool: Box::new(tool.clone()),
             arguments,
         })
     }

@@ -7,8 +7,6 @@ use std::process::{Child, Command, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result};
-use nix::sys::signal::{Signal, kill, killpg};
-use nix::unistd::Pid;
 use tempfile::TempDir;
 
 use super::endpoint::{Endpoint, ModelRequest};
@@ -349,7 +347,11 @@ fn in_own_group(_command: &mut Command) {}
 /// Kills the agent, and what it left in other process groups: helpers, daemons and servers.
 ///
 /// They are recognized by their home directory, which no other process has.
+#[cfg(unix)]
 fn kill_all(leader: u32, home: &Path) {
+    use nix::sys::signal::{Signal, kill, killpg};
+    use nix::unistd::Pid;
+
     let group = i32::try_from(leader).map(Pid::from_raw);
     // An empty group is an error.
     let _ = group.map(|group| killpg(group, Signal::SIGKILL));
@@ -367,6 +369,9 @@ fn kill_all(leader: u32, home: &Path) {
         }
     }
 }
+
+#[cfg(not(unix))]
+fn kill_all(_leader: u32, _home: &Path) {}
 
 /// Writes all requests next to the other records of the session, for a person to read.
 fn save_requests(directories: &Directories, requests: &[ModelRequest]) -> Result<()> {
