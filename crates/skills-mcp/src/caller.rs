@@ -10,9 +10,11 @@ use crate::Principal;
 
 /// The header with the session id of legacy clients.
 const SESSION_HEADER: &str = "mcp-session-id";
-/// Starts of the names of clients that hand their model a failed result as JSON, with `_meta`, and
-/// parse a text that is JSON: Gemini CLI, whose calls fail if it is not an object, and Qwen Code.
-const CLIENTS_WITH_RAW_RESULTS: [&str; 2] = ["gemini-cli-mcp-client", "qwen-cli-mcp-client"];
+/// Starts of the names of clients that hand their model a result as JSON, with `_meta`: Gemini CLI and
+/// Qwen Code a failed one (they also parse a text that is JSON, and calls of Gemini CLI fail if it is not
+/// an object), Cline each.
+const CLIENTS_WITH_RAW_RESULTS: [&str; 3] =
+    ["gemini-cli-mcp-client", "qwen-cli-mcp-client", "Cline"];
 /// Bytes of text of a result, unless the client shows less: models pay for all of it.
 const MAX_TEXT_BYTES: usize = 30_000;
 /// Cache TTL of list results, in milliseconds.

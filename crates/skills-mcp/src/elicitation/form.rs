@@ -22,7 +22,8 @@ pub(crate) struct AllowedResponses {
 pub(super) struct Choice {
     /// As clients return it.
     name: &'static str,
-    /// As clients with support for it show it.
+    /// As clients with support for it show it. What differs comes first: Claude Code shows about 45
+    /// characters.
     title: Cow<'static, str>,
     response: Answer,
 }
@@ -34,16 +35,16 @@ const ALLOW_ONCE: Choice = Choice {
 };
 const ALLOW_ALL_PROGRAMS: Choice = Choice {
     name: "allow_all_programs_once",
-    title: Cow::Borrowed("Yes, this run, with any program in the sandbox"),
+    title: Cow::Borrowed("Yes, this run with any program"),
     response: Answer::AllowAllPrograms,
 };
 const ALLOW_SESSION: Choice = Choice {
     name: "allow_session",
-    title: Cow::Borrowed("Yes, this version of the skill, until this session ends"),
+    title: Cow::Borrowed("Yes, this version until the session ends"),
     response: Answer::AllowSession,
 };
 const ALLOW_COMMAND: Choice = Choice {
-    title: Cow::Borrowed("Yes, this command, until this session ends"),
+    title: Cow::Borrowed("Yes, this command until the session ends"),
     ..ALLOW_SESSION
 };
 const ALLOW_ALWAYS: Choice = Choice {
@@ -87,8 +88,7 @@ fn allow_programs(question: &Question) -> Choice {
     let place = place_of_commands(question);
     Choice {
         name: "allow_program_for_session",
-        title: format!("Yes, and {programs} in other commands {place}, until this session ends")
-            .into(),
+        title: format!("Yes, {programs} in commands this session, {place}").into(),
         response: Answer::AllowProgram,
     }
 }
@@ -98,8 +98,7 @@ fn allow_commands(question: &Question) -> Choice {
     let place = place_of_commands(question);
     Choice {
         name: "allow_commands_for_session",
-        title: format!("Yes, and all commands {place}, in the sandbox, until this session ends")
-            .into(),
+        title: format!("Yes, all commands this session, {place}").into(),
         response: Answer::AllowCommands,
     }
 }
@@ -293,19 +292,19 @@ mod tests {
         };
         let host = "example.com".parse::<HostPattern>().unwrap();
         insta::assert_snapshot!(choices(Request::new("/s").content_digest("1").spawn("git")), @r"
-        allow_session: Yes, this version of the skill, until this session ends
+        allow_session: Yes, this version until the session ends
         allow_always: Yes, this version of the skill, always
         ");
         insta::assert_snapshot!(choices(command().spawn("git").connect(host.clone())), @r"
-        allow_program_for_session: Yes, and `git` in other commands in this directory, until this session ends
-        allow_commands_for_session: Yes, and all commands in this directory, in the sandbox, until this session ends
+        allow_program_for_session: Yes, `git` in commands this session, in this directory
+        allow_commands_for_session: Yes, all commands this session, in this directory
         ");
-        insta::assert_snapshot!(choices(command().spawn_any()), @"allow_commands_for_session: Yes, and all commands in this directory, in the sandbox, until this session ends");
-        insta::assert_snapshot!(choices(command().spawn("cat").connect(host)), @"allow_session: Yes, this command, until this session ends");
+        insta::assert_snapshot!(choices(command().spawn_any()), @"allow_commands_for_session: Yes, all commands this session, in this directory");
+        insta::assert_snapshot!(choices(command().spawn("cat").connect(host)), @"allow_session: Yes, this command until the session ends");
         let of_skill = Request::new("/s").content_digest("1").ad_hoc("1");
         insta::assert_snapshot!(choices(of_skill.spawn("git").spawn("make")), @r"
-        allow_program_for_session: Yes, and `git`, `make` in other commands with this skill, until this session ends
-        allow_commands_for_session: Yes, and all commands with this skill, in the sandbox, until this session ends
+        allow_program_for_session: Yes, `git`, `make` in commands this session, with this skill
+        allow_commands_for_session: Yes, all commands this session, with this skill
         ");
     }
 }

@@ -51,6 +51,9 @@ pub(super) const CLAUDE: Launch = Launch {
             setup(&["requests your input", "◉ Yes, this run"], "\x1b[B"),
             setup(&["requests your input", "▸ Yes, this run"], "\x1b[B"),
             setup(&["requests your input", "❯ ◯ Yes, this run"], " "),
+            setup(&["requests your input", "◉ Yes, until"], "\x1b[B"),
+            setup(&["requests your input", "▸ Yes, until"], "\x1b[B"),
+            setup(&["requests your input", "❯ ◯ Yes, until"], " "),
             setup(&["requests your input", "▾"], "\x1b[A"),
             setup(&["requests your input", "▸"], "\x1b[C"),
             // The endpoint has no classifier, so that the person decides about each call.
@@ -160,6 +163,7 @@ pub(super) const COPILOT: Launch = Launch {
             setup(&["Do you trust the files in this folder?"], "\r"),
             agent(&["Do you want to use this tool"], "\r"),
             server(&["needs information.", "❯ Yes, this run"], "\r"),
+            server(&["needs information.", "❯ Yes, until"], "\r"),
             setup(&["needs information.", "❯ "], "\x1b[A"),
         ],
     }),
