@@ -15,7 +15,7 @@ use std::path::{Path, PathBuf};
 
 use skills_install::{
     FetchProgress, Fetcher, GitOptions, InstallError, PrivateHost, SourceRule, SourceSpec, Store,
-    WebOptions,
+    WebOptions, split_skill,
 };
 use skills_runtime::policy::{Capability, Request};
 
@@ -78,31 +78,47 @@ pub(crate) fn fetcher(arguments: &FetchArgs, context: &Context) -> anyhow::Resul
 /// The start of a source that names no registry.
 const CLAWHUB: &str = "clawhub:";
 
-/// Parses a source of the command line. The lock file records the registry that the settings choose,
-/// so that a later change of the setting replaces no skill.
-pub(crate) fn parse_source(text: &str, context: &Context) -> anyhow::Result<SourceSpec> {
-    let spec: SourceSpec = text.parse().map_err(InstallError::from).map_err(failed)?;
-    let spec = if text.trim().starts_with(CLAWHUB) {
+/// Parses a source of the command line, with the name of a skill of it if the text has one
+/// (`OWNER/REPO@NAME`). The lock file records the registry that the settings choose, so that a later
+/// change of the setting replaces no skill.
+pub(crate) fn parse_source(
+    text: &str,
+    context: &Context,
+) -> anyhow::Result<(SourceSpec, Option<String>)> {
+    let text = text.trim();
+    let (source, skill) = match split_skill(text) {
+        Some((source, skill)) => (source, Some(skill.to_owned())),
+        None => (text.to_owned(), None),
+    };
+    let spec: SourceSpec = source.parse().map_err(InstallError::from).map_err(failed)?;
+    let spec = if text.starts_with(CLAWHUB) {
         at_chosen_registry(spec, context)?
     } else {
         spec
     };
     let current_dir = context.environment.current_dir()?;
-    reject_ambiguous(text.trim(), &spec, current_dir)?;
-    Ok(spec.resolved_at(current_dir))
+    reject_ambiguous(&source, &spec, current_dir)?;
+    Ok((spec.resolved_at(current_dir), skill))
 }
 
-/// Rejects the short form of a repository of GitHub that is a directory as well: the user may mean
-/// either, and the owner of the repository may be anyone.
+/// Rejects the short form of a repository if it, or the repository in it, is a directory as well: the
+/// user may mean either, and the owner of the repository may be anyone.
 fn reject_ambiguous(text: &str, spec: &SourceSpec, current_dir: &Path) -> anyhow::Result<()> {
     let name = text.split('#').next().unwrap_or(text);
     let name = name.split("//").next().unwrap_or(name);
     let is_short = spec.identity().starts_with("git:") && !name.contains(':');
-    if !is_short || !current_dir.join(name).is_dir() {
+    let repository = name.match_indices('/').nth(1);
+    let repository = repository.map_or(name, |(end, _)| &name[..end]);
+    if !is_short || !current_dir.join(repository).is_dir() {
         return Ok(());
     }
-    let message = format!("`{name}` is a directory and the short form of a repository of GitHub");
-    let help = format!("write `./{name}` for the directory, or `https://github.com/{name}`");
+    let url = match repository == name {
+        true => format!("https://github.com/{name}"),
+        false => spec.to_string(),
+    };
+    let message =
+        format!("`{repository}` is a directory and the short form of a repository of GitHub");
+    let help = format!("write `./{name}` for the directory, or `{url}`");
     Err(CommandError::input(message).with_help(help).into())
 }
 

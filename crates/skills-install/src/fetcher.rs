@@ -186,6 +186,8 @@ impl Fetcher {
     ) -> Result<Fetched, InstallError> {
         let _end = self.options.progress.end_on_drop();
         self.check_source(spec)?;
+        let divided = spec.divided(&self.options)?;
+        let spec = divided.as_ref();
         let mut origin = spec.open(&self.options, scratch)?;
         let files = origin.skill_files();
         let from = Opened {

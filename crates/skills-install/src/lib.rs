@@ -108,7 +108,7 @@ pub use plan::{Action, LocalEdits, Plan, SkillChange, UpdateFailure};
 pub use progress::FetchProgress;
 pub use publish::WellKnownSite;
 pub use signature::statement;
-pub use source::{SourceError, SourceRule, SourceSpec};
+pub use source::{SourceError, SourceRule, SourceSpec, split_skill};
 pub use store::Store;
 pub use trust_change::TrustChange;
 pub use verify::{SkillState, Verification};

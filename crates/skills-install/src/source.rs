@@ -11,6 +11,7 @@ use std::path::{Component, Path, PathBuf};
 
 pub use problem::SourceError;
 pub use rule::SourceRule;
+pub use text::split_skill;
 
 use self::problem::Problem;
 use self::text::slash_path;
@@ -29,7 +30,13 @@ use crate::origin::tree::Origin;
 /// tag or full commit of a repository, a tag or digest of an image layout, or `sha256:HEX` of an
 /// archive. [`Display`](fmt::Display) writes text that parses as the same value.
 ///
-/// Parsing reads neither disk nor network, so a bare word is never a directory: `./pdf` is.
+/// The address of a page that shows a directory of a repository is a source as well: of GitHub and
+/// Bitbucket, with `/-/tree/` of GitLab, and with `/src/branch/` of Gitea and Forgejo. Its version is
+/// the first name after these words. If the repository has no such version when it is fetched, the
+/// following names are part of it, as far as they are one.
+///
+/// Parsing reads neither disk nor network, so a bare word is never a directory: `./pdf` is, and
+/// `a/b/c` is the directory `c` of a repository of GitHub.
 ///
 /// ```
 /// use skills_install::SourceSpec;
@@ -49,6 +56,9 @@ pub struct SourceSpec {
     location: Location,
     reference: Option<String>,
     path: TreePath,
+    /// True for the address of a page, of which only the server knows where its version ends. The
+    /// text of the source is about the first name.
+    is_page: bool,
 }
 
 /// Where a source is, without version and directory.
@@ -144,6 +154,16 @@ pub(crate) trait SourceKind: fmt::Debug + Sync {
     /// Opens a source, and fetches what its names need. `scratch` is a directory for downloads.
     fn open(&self, source: &SourceSpec, options: &FetchOptions, scratch: &Path) -> Opened;
 
+    /// Returns the version and directory of the address of a page, as the server has them; `None` if
+    /// they are those of the source.
+    fn divide_page(
+        &self,
+        _source: &SourceSpec,
+        _options: &FetchOptions,
+    ) -> Result<Option<(String, TreePath)>, InstallError> {
+        Ok(None)
+    }
+
     /// Passes bytes to each parser of a document that servers send.
     fn parse_documents(&self, _bytes: &[u8]) {}
 }
@@ -219,7 +239,28 @@ impl SourceSpec {
             location,
             reference,
             path,
+            is_page: false,
         }
+    }
+
+    /// Marks the address of a page, of which the version may go on in the path.
+    pub(crate) fn with_page(mut self, is_page: bool) -> Self {
+        self.is_page = is_page;
+        self
+    }
+
+    /// Returns the source with the version and directory that the server has, if the text does not
+    /// say where the one ends and the other starts.
+    pub(crate) fn divided(&self, options: &FetchOptions) -> Result<Cow<'_, Self>, InstallError> {
+        if !self.is_page {
+            return Ok(Cow::Borrowed(self));
+        }
+        Ok(match self.kind.divide_page(self, options)? {
+            Some((reference, path)) => {
+                Cow::Owned(self.clone().with_reference(&reference).with_path(path))
+            }
+            None => Cow::Borrowed(self),
+        })
     }
 
     /// Returns the source of a lock file. One that cannot be parsed is unusable: the installed skill
@@ -263,6 +304,7 @@ impl SourceSpec {
     /// Replaces the version.
     pub(crate) fn with_reference(mut self, reference: &str) -> Self {
         self.reference = Some(reference.to_owned());
+        self.is_page = false;
         self
     }
 
@@ -276,6 +318,7 @@ impl SourceSpec {
     #[must_use]
     pub fn with_path(mut self, path: TreePath) -> Self {
         self.path = path;
+        self.is_page = false;
         self
     }
 

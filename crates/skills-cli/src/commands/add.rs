@@ -20,7 +20,8 @@ use crate::trusted_skills::TrustedSkillStore;
 
 /// Help of the source, with brackets that a documentation comment would read as a link.
 const SOURCE_HELP: &str = "SRC[#VERSION][//DIR], where SRC is a directory or archive (./DIR, \
-     ./FILE.zip), OWNER/REPO of GitHub, the URL of a git repository, archive or web site, npm:DIR, \
+     ./FILE.zip), OWNER/REPO, OWNER/REPO/DIR or OWNER/REPO@SKILL of GitHub, the URL of a git \
+     repository, of a page that shows one of its directories, of an archive or web site, npm:DIR, \
      oci://HOST/NAME:TAG, clawhub:SLUG@VERSION or mcp+https://HOST/PATH";
 
 /// Install skills
@@ -113,8 +114,9 @@ impl Add {
             let plan = store.plan_restore(fetcher, &self.skills, edits, &policy_words);
             return plan.map_err(failed);
         };
-        let spec = parse_source(source, context)?;
-        let plan = store.plan_add(fetcher, &spec, &self.skills, edits, &policy_words);
+        let (spec, skill) = parse_source(source, context)?;
+        let names: Vec<String> = self.skills.iter().cloned().chain(skill).collect();
+        let plan = store.plan_add(fetcher, &spec, &names, edits, &policy_words);
         let plan = plan.map_err(failed)?;
         if context.options.frozen {
             check_locked(&plan, store)?;

@@ -730,6 +730,13 @@ fn a_directory_like_the_short_form_of_a_repository_is_ambiguous() {
         let expected = "error: `acme/tools` is a directory and the short form of a repository of GitHub\nhelp: write `./acme/tools` for the directory, or `https://github.com/acme/tools`\n";
         assert_eq!(done.stderr, expected);
     }
+    // A directory that was mistyped is not one of a repository.
+    for source in ["acme/tools/nots", "acme/tools/notes@pdf#v1"] {
+        let done = run(&fixture, &["add", source, "--dry-run"]);
+        assert_eq!(done.code, 2, "{source}: {}", done.stderr);
+        let expected = "`acme/tools` is a directory and the short form of a repository of GitHub";
+        assert!(done.stderr.contains(expected), "{}", done.stderr);
+    }
     succeed(&fixture, &["add", "./acme/tools", "--dry-run"]);
 }
 

@@ -13,6 +13,7 @@ use skills_packages::{catch_panic, outside_guard};
 use skills_signature::{Signatures, Signer};
 use url::Url;
 
+use super::git;
 use super::tree::{Origin, VerifyFile, WantedPaths, skill_files};
 use crate::error::{InstallError, Refusal, Repr};
 use crate::fetch_options::FetchOptions;
@@ -109,7 +110,7 @@ impl SourceKind for ArchiveKind {
 pub(super) fn is_by_itself(url: &str) -> bool {
     Url::parse(url).is_ok_and(|url| {
         matches!(url.scheme(), "https" | "http") && has_archive_extension(url.path())
-    })
+    }) && !git::is_page(url)
 }
 
 /// An archive that was read once, with every name and size checked.

@@ -6,12 +6,14 @@
 //! It is fetched in two steps: names first, then the contents of the wanted files.
 
 mod address;
+mod page;
 
 use std::collections::{BTreeMap, HashSet};
 use std::io::{self, BufRead, BufReader, Read};
 use std::path::Path;
 
 pub(super) use self::address::is_by_itself;
+pub(super) use self::page::is_page;
 use super::git_command::{GitOptions, GitRepository, Running};
 use super::tree::{Origin, WantedPaths, skill_files};
 use crate::error::{InstallError, Refusal, Submodule};
@@ -42,11 +44,10 @@ impl SourceKind for GitKind {
 
     fn parse(&self, source: &SourceText<'_>) -> Option<Result<SourceSpec, Problem>> {
         let parsed = address::parse(source)?;
-        Some(
-            parsed.map(|parsed| {
-                SourceSpec::new(&Self, parsed.location, parsed.reference, parsed.path)
-            }),
-        )
+        Some(parsed.map(|parsed| {
+            SourceSpec::new(&Self, parsed.location, parsed.reference, parsed.path)
+                .with_page(parsed.is_page)
+        }))
     }
 
     fn check_reference(&self, reference: &str) -> Result<(), Problem> {
@@ -74,12 +75,28 @@ impl SourceKind for GitKind {
     }
 
     fn open(&self, source: &SourceSpec, options: &FetchOptions, _scratch: &Path) -> Opened {
-        let (git, address) = match source.location() {
-            Location::Path(path) => (options.git().allow_files(), explicit_path(path)),
-            other => (options.git(), other.address().into_owned()),
-        };
+        let (git, address) = git_of(source, options);
         let repository = Repository::fetch(&git, &address, source.reference(), &options.limits)?;
         Ok(Box::new(repository))
+    }
+
+    fn divide_page(
+        &self,
+        source: &SourceSpec,
+        options: &FetchOptions,
+    ) -> Result<Option<(String, TreePath)>, InstallError> {
+        let (git, address) = git_of(source, options);
+        let repository = GitRepository::create(&git, &address, &options.limits)?;
+        repository.init()?;
+        page::divide(&repository, source)
+    }
+}
+
+/// Returns how git is started for a source, and the address for it.
+fn git_of(source: &SourceSpec, options: &FetchOptions) -> (GitOptions, String) {
+    match source.location() {
+        Location::Path(path) => (options.git().allow_files(), explicit_path(path)),
+        other => (options.git(), other.address().into_owned()),
     }
 }
 

@@ -23,6 +23,27 @@ pub(crate) fn is_path(text: &str) -> bool {
         || has_drive
 }
 
+/// Splits the name of a skill off the short form of a repository, `OWNER/REPO@NAME`; `None` if the
+/// text has none. The version can follow.
+///
+/// ```
+/// assert_eq!(
+///     skills_install::split_skill("acme/skills@pdf#v1"),
+///     Some(("acme/skills#v1".to_owned(), "pdf"))
+/// );
+/// assert_eq!(skills_install::split_skill("git@github.com:acme/skills"), None);
+/// ```
+#[must_use]
+pub fn split_skill(text: &str) -> Option<(String, &str)> {
+    let end = text.find('#').unwrap_or(text.len());
+    let (short, version) = text.split_at(end);
+    let (repository, name) = short.rsplit_once('@')?;
+    // After `//` it is part of a directory, and `@SCOPE/NAME` is a package.
+    let is_short = repository.contains('/') && !name.is_empty() && !short.contains([':', '\\']);
+    let is_short = is_short && !is_path(short) && !short.contains("//");
+    is_short.then(|| (format!("{repository}{version}"), name))
+}
+
 /// Returns a path without repeated separators, which would be read as the start of `//path`.
 pub(crate) fn plain_path(text: &str) -> PathBuf {
     Path::new(text).components().collect()

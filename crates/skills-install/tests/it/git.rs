@@ -693,3 +693,71 @@ fn a_directory_that_only_git_can_read_names_the_prefix() {
         assert!(error.help().unwrap().contains("`git+DIR#VERSION`"));
     }
 }
+
+/// Returns the path of a program that is git, except that it asks a served repository instead of
+/// `https://git.acme.example/`.
+fn git_of_server(fixture: &Fixture, daemon: &Daemon) -> GitOptions {
+    let git = git_program().unwrap();
+    let config = format!(
+        "url.git://127.0.0.1:{}/repository/.git.insteadOf=https://git.acme.example/o/r.git",
+        daemon.port
+    );
+    let script = format!("#!/bin/sh\nexec '{}' -c '{config}' \"$@\"\n", git.display());
+    fixture.executable("bin/git", &script);
+    GitOptions::new(fixture.path("bin/git")).allow_insecure()
+}
+
+/// The first name of a page is its version if the repository has it, else more of them are.
+#[test]
+fn the_version_of_a_page_is_divided_from_its_directory_as_the_repository_has_it() {
+    if !has_git() {
+        return;
+    }
+    let fixture = Fixture::new();
+    fixture.skill("repository/skills/a", "");
+    commit_at(&fixture, "1000");
+    let repository = fixture.path("repository");
+    git(&repository, &["branch", "feature/x"]);
+    git(&repository, &["tag", "release/1/skills"]);
+    git(&repository, &["branch", "-m", "main", "trunk"]);
+    let daemon = Daemon::start(&fixture);
+    let fetcher = Fetcher::new(git_of_server(&fixture, &daemon));
+    let add = |rest: &str| {
+        let _ = std::fs::remove_dir_all(fixture.path("skills"));
+        let mut store = fixture.store();
+        let spec = format!("https://git.acme.example/o/r/{rest}")
+            .parse()
+            .unwrap();
+        let plan = store.plan_add(&fetcher, &spec, &[], LocalEdits::Refuse, &words);
+        match plan {
+            Ok(plan) => {
+                let source = plan.changes()[0].locked().source().to_string();
+                source.replace("https://git.acme.example/o/r.git", "")
+            }
+            Err(error) => {
+                let port = format!(":{}", daemon.port);
+                error.to_string().replace(&port, ":PORT")
+            }
+        }
+    };
+    assert_eq!(add("-/tree/trunk/skills"), "#trunk//skills/a");
+    assert_eq!(add("-/tree/feature/x/skills/a"), "#feature/x//skills/a");
+    assert_eq!(add("src/branch/feature/x"), "#feature/x//skills/a");
+    assert_eq!(
+        add("src/tag/release/1/skills/skills"),
+        "#release/1/skills//skills/a"
+    );
+    assert_eq!(add("-/tree/HEAD/skills"), "#HEAD//skills/a");
+    // A version that the user wrote is never another one.
+    assert!(add("-/tree/feature//x/skills").contains("couldn't find remote ref feature"));
+    assert!(add("-/tree/feature/y/skills").contains("couldn't find remote ref feature"));
+    // One who can push a tag must not choose what the address of a branch means.
+    git(&repository, &["tag", "feature"]);
+    insta::assert_snapshot!(add("-/tree/feature/x/skills"), @"cannot fetch `https://git.acme.example/o/r.git#feature//x/skills`: it has the versions `feature` and `feature/x`");
+    // Names that only end as one of the candidates.
+    git(
+        &repository,
+        &["update-ref", "refs/heads/refs/heads/other/z", "HEAD"],
+    );
+    assert!(add("-/tree/other/z/skills").contains("couldn't find remote ref other"));
+}

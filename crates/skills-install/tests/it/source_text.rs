@@ -82,7 +82,6 @@ fn a_text_that_is_not_a_source_has_an_error_that_says_what_to_write() {
     assert_snapshot!(describe_all(&[
         "",
         "pdf",
-        "a/b/c",
         "ext::sh -c id",
         "git+ext::sh -c id",
         "ftp://acme.example/a.zip",
@@ -120,5 +119,68 @@ fn a_text_that_is_not_a_source_has_an_error_that_says_what_to_write() {
         "clawhub+https://user:secret@acme.example/pdf",
         "clawhub+https://user:secret@acme.example",
         "https://user:secret@acme.example:99999/a.zip",
+    ]));
+}
+
+/// The addresses that browsers and other programs have for a directory of a repository.
+#[test]
+fn addresses_of_pages_and_short_forms_are_directories_of_repositories() {
+    assert_snapshot!(describe_all(&[
+        "https://github.com/acme/skills/tree/main/skills/pdf",
+        "https://github.com/acme/skills/blob/main/skills/pdf/SKILL.md",
+        "https://github.com/acme/skills/blob/main/SKILL.md?plain=1",
+        "https://github.com/acme/skills/tree/v1.0/",
+        "https://github.com/acme/skills/tree/main/my%20skills",
+        "https://github.com/acme/skills/tree/feature/x//skills",
+        "https://github.com/acme/skills/tree/main/skills#v2",
+        "https://gitlab.com/group/sub/skills/-/tree/main/skills?ref_type=heads",
+        "https://gitlab.acme.example:8443/o/r/-/blob/main/pdf/SKILL.md",
+        "https://gitlab.com/o/r/-/tree/main/src/branch/x",
+        "https://codeberg.org/acme/skills/src/branch/main/skills",
+        "https://git.acme.example/gitea/acme/skills/src/tag/v1.0/skills/-/tree/x",
+        "https://codeberg.org/acme/skills/src/commit/0123456789012345678901234567890123456789/a",
+        "https://bitbucket.org/acme/skills/src/main/skills/",
+        "github.com/acme/skills",
+        "GitHub.com/acme/skills/tree/main/pdf",
+        "gitlab.com/o/r/-/tree/main/skills",
+        "codeberg.org/acme/skills.git#v1//pdf",
+        "acme/skills/skills/pdf",
+        "acme/skills/.claude/skills#v1",
+    ]));
+}
+
+/// A hostile address, or the address of something else, is an error and never another repository.
+#[test]
+fn an_address_of_a_page_names_no_other_repository_directory_or_option() {
+    assert_snapshot!(describe_all(&[
+        "https://github.com/acme/skills/tree/main/../../other",
+        "https://github.com/acme/skills/tree/main/%2e%2e/other",
+        "https://github.com/acme/skills/tree/main/a%2f..%2fb",
+        "https://gitlab.com/o/r/-/tree/main/a%00b",
+        "https://gitlab.com/o/r/-/tree/main/a%e2%80%aeb",
+        "https://gitlab.com/o/r/-/tree/main/%ff",
+        "https://gitlab.com/o/r/-/tree/--upload-pack=id/x",
+        "https://gitlab.com/o/r/-/tree/0123abc/x",
+        "https://token@gitlab.com/o/r/-/tree/main/x",
+        "https://user:secret@codeberg.org/o/r/src/branch/main/x",
+        "https://github.com@evil.example/o/r/-/tree/main/x",
+        "https://github.com.evil.example/acme/skills/tree/main/x",
+        "http://gitlab.com/o/r/-/tree/main/x",
+        "https://evil.example/x?u=/a/b/-/tree/main",
+        "https://gitlab.com/-/tree/main/x",
+        "https://evil.example/a/b/-/tree/",
+        "site+https://evil.example/a/b/-/tree/main/x",
+        "github.com/acme",
+        "evil.example/acme/skills",
+        "evil.example/skills",
+        "acme/skills/../other",
+        "acme/skills/pdf//docx",
+        "acme/skills/",
+        "skills/pdf/",
+        "dist/skills/a.zip",
+        "dist/a.zip",
+        "./acme/skills/pdf",
+        "acme/-x/y",
+        "acme/skills@pdf",
     ]));
 }

@@ -2,6 +2,7 @@
 
 use url::Url;
 
+use super::page::{self, Page};
 use crate::TreePath;
 use crate::source::problem::Problem;
 use crate::source::text::{
@@ -23,36 +24,86 @@ const MAX_REFERENCE_BYTES: usize = 255;
 
 /// What to write after `#`.
 const REFERENCE_HELP: &str = "write a branch, a tag, or all 40 or 64 digits of a commit after `#`";
+/// What to write for a repository of another server.
+const SERVER_HELP: &str = "write `https://` in front of the address of a server";
+/// What to write for a directory of a repository.
+const DIRECTORY_HELP: &str = "write the directory once, after `//`";
 
 /// A parsed text.
 pub(super) struct Parsed {
     pub(super) location: Location,
     pub(super) reference: Option<String>,
     pub(super) path: TreePath,
+    /// True if the version may go on in the path.
+    pub(super) is_page: bool,
 }
 
 /// Parses the text of a source; `None` if it is not one of a repository.
 pub(super) fn parse(source: &SourceText<'_>) -> Option<Result<Parsed, Problem>> {
-    let parsed = |location: Result<Location, Problem>| {
-        location.map(|location| Parsed {
-            location,
-            reference: source.reference.map(str::to_owned),
-            path: source.path.clone(),
-        })
-    };
-    if let Some((repository, reference, path)) = split_tree_url(source.text) {
-        let tree = parsed(parse_web(&repository)).map(|parsed| Parsed {
-            reference: parsed.reference.or(Some(reference)),
-            path: if source.path.is_root() {
-                TreePath::new(&path).unwrap_or_default()
-            } else {
-                parsed.path
-            },
-            ..parsed
-        });
-        return Some(tree);
+    if let Some(url) = url_of_forge(source.text) {
+        return parse_text(&url, source);
     }
-    parse_location(source.text).map(parsed)
+    parse_text(source.text, source)
+}
+
+fn parse_text(text: &str, source: &SourceText<'_>) -> Option<Result<Parsed, Problem>> {
+    if let Some(page) = page::parse(text) {
+        return Some(page.and_then(|page| parse_page(page, source)));
+    }
+    let is_address = text.contains(':') || is_path(text) || text.starts_with("git+");
+    if !is_address {
+        return parse_short(text, source);
+    }
+    let location = parse_location(text)?;
+    Some(location.map(|location| Parsed {
+        location,
+        reference: source.reference.map(str::to_owned),
+        path: source.path.clone(),
+        is_page: false,
+    }))
+}
+
+/// Divides the names after the repository. `//` divides them where the user says, and otherwise the
+/// version is the first name as far as the text says.
+fn parse_page(page: Page, source: &SourceText<'_>) -> Result<Parsed, Problem> {
+    let location = parse_web(&page.repository)?;
+    if !source.path.is_root() {
+        return Ok(Parsed {
+            location,
+            reference: Some(
+                source
+                    .reference
+                    .map_or_else(|| page.names.join("/"), str::to_owned),
+            ),
+            path: source.path.clone(),
+            is_page: false,
+        });
+    }
+    let (first, names) = page.names.split_first().ok_or(Problem::Empty)?;
+    let path = match names {
+        [] => TreePath::root(),
+        names => new_path(&names.join("/"))?,
+    };
+    Ok(Parsed {
+        location,
+        reference: Some(source.reference.unwrap_or(first).to_owned()),
+        is_page: source.reference.is_none() && !path.is_root() && !is_commit(first),
+        path,
+    })
+}
+
+fn new_path(path: &str) -> Result<TreePath, Problem> {
+    TreePath::new(path).map_err(|problem| Problem::Path {
+        path: path.to_owned(),
+        problem,
+    })
+}
+
+/// Returns the URL of a repository of a known server that is written without its scheme.
+fn url_of_forge(text: &str) -> Option<String> {
+    let (host, _) = text.split_once('/')?;
+    let is_forge = FORGES.iter().any(|forge| host.eq_ignore_ascii_case(forge));
+    is_forge.then(|| format!("https://{text}"))
 }
 
 fn parse_location(text: &str) -> Option<Result<Location, Problem>> {
@@ -65,7 +116,7 @@ fn parse_location(text: &str) -> Option<Result<Location, Problem>> {
         Some(_) => None,
         None if is_path(text) => None,
         None if is_scp_address(text) => Some(parse_address(text)),
-        None => parse_short(text).map(Ok),
+        None => None,
     }
 }
 
@@ -74,7 +125,7 @@ pub(super) fn text(location: &Location) -> String {
         Location::Path(path) => format!("git+{}", explicit_path(path)),
         other => {
             let address = other.address();
-            if is_by_itself(&address) {
+            if is_by_itself(&address) && !page::is_page(&address) {
                 address.into_owned()
             } else {
                 format!("git+{address}")
@@ -106,34 +157,47 @@ pub(super) fn path_identity(path: &str) -> String {
     format!("dir:{}", path.strip_suffix(".git").unwrap_or(path))
 }
 
-/// Splits the address of a directory, as browsers show it, into repository, version and directory.
-fn split_tree_url(text: &str) -> Option<(String, String, String)> {
-    let rest = text.strip_prefix("https://github.com/")?;
-    let mut parts = rest.splitn(5, '/');
-    let (owner, repository) = (parts.next()?, parts.next()?);
-    if !matches!(parts.next()?, "tree" | "blob") {
-        return None;
-    }
-    let reference = parts.next()?;
-    let path = parts.next().unwrap_or_default();
-    let path = path.strip_suffix("SKILL.md").unwrap_or(path);
-    Some((
-        format!("https://github.com/{owner}/{repository}"),
-        reference.to_owned(),
-        path.trim_matches('/').to_owned(),
-    ))
-}
-
-/// Parses `owner/repo` of GitHub.
-fn parse_short(text: &str) -> Option<Location> {
+/// Parses `OWNER/REPO` and `OWNER/REPO/DIR` of GitHub.
+fn parse_short(text: &str, source: &SourceText<'_>) -> Option<Result<Parsed, Problem>> {
     let is_name = |name: &str| {
         let is_plain = |b: u8| b.is_ascii_alphanumeric() || matches!(b, b'-' | b'_' | b'.');
         !name.is_empty() && !name.starts_with(['-', '.']) && name.bytes().all(is_plain)
     };
-    let (owner, repository) = text.split_once('/')?;
+    let (owner, rest) = text.split_once('/')?;
+    let (repository, directory) = match rest.split_once('/') {
+        Some((repository, directory)) => (repository, Some(directory)),
+        None => (rest, None),
+    };
     let repository = repository.strip_suffix(".git").unwrap_or(repository);
-    let is_short = is_name(owner) && is_name(repository);
-    is_short.then(|| Location::Address(format!("https://github.com/{owner}/{repository}.git")))
+    // A `/` at the end and the extension of an archive are those of a path without its `./`.
+    let is_local = text.ends_with('/') || has_archive_extension(text);
+    if is_local || !is_name(owner) || !is_name(repository) {
+        return None;
+    }
+    // No owner has a dot in its name.
+    if owner.contains('.') {
+        return Some(Err(Problem::form(
+            owner,
+            "the name of a server",
+            SERVER_HELP,
+        )));
+    }
+    let path = match directory {
+        None => Ok(source.path.clone()),
+        Some(directory) if source.path.is_root() => new_path(directory),
+        Some(directory) => Err(Problem::form(
+            directory,
+            "a second directory",
+            DIRECTORY_HELP,
+        )),
+    };
+    let url = format!("https://github.com/{owner}/{repository}.git");
+    Some(path.map(|path| Parsed {
+        location: Location::Address(url),
+        reference: source.reference.map(str::to_owned),
+        path,
+        is_page: false,
+    }))
 }
 
 fn parse_web(text: &str) -> Result<Location, Problem> {
@@ -193,8 +257,11 @@ fn is_scp_address(text: &str) -> bool {
     is_host && !host.contains('/') && !path.is_empty()
 }
 
-/// Returns true if an address is that of a repository without a prefix.
+/// Returns true if an address is that of a repository, or of a page of one, without a prefix.
 pub(crate) fn is_by_itself(text: &str) -> bool {
+    if page::is_page(text) {
+        return true;
+    }
     let Ok(url) = Url::parse(text).map_err(|_| ()) else {
         return is_scp_address(text);
     };
