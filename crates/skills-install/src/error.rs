@@ -383,6 +383,11 @@ impl InstallError {
                 refusal: Refusal::LfsPointer,
                 ..
             } => "ask the author to store the file in the repository itself".to_owned(),
+            Repr::Unsafe {
+                refusal: Refusal::Path(PathProblem::Encoding),
+                ..
+            } => "write names of files in UTF-8: nothing says in which other encoding they are"
+                .to_owned(),
             _ => return None,
         })
     }

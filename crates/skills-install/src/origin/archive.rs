@@ -31,6 +31,8 @@ use crate::{FetchLimits, TreePath};
 const SMALL_BYTES: u64 = 1 << 20;
 /// The longest target of a symlink, in bytes.
 const MAX_LINK_BYTES: u64 = 4_096;
+/// The directory of a zip in which macOS stores attributes of the other files.
+const MACOS_METADATA: &str = "__MACOSX";
 
 /// An archive on disk or on a server.
 #[derive(Debug)]
@@ -130,6 +132,13 @@ enum Format {
     Tar,
     TarGzip,
     Zip,
+}
+
+impl Format {
+    /// Returns true for an entry that only macOS reads. It is checked and not unpacked.
+    fn is_metadata(self, path: &TreePath) -> bool {
+        self == Self::Zip && path.names().next() == Some(MACOS_METADATA)
+    }
 }
 
 /// An entry while an archive is read.
@@ -240,11 +249,12 @@ impl Archive {
         to: &TreePath,
         tree: &mut StagedTree,
     ) -> Result<(), InstallError> {
+        let format = self.format;
         self.read(&mut |entry| {
             let Some(below) = entry.path.strip_prefix(from) else {
                 return Ok(());
             };
-            if below.is_root() {
+            if below.is_root() || format.is_metadata(&entry.path) {
                 return Ok(());
             }
             let path = to
@@ -318,7 +328,8 @@ impl Read for GuardedReader<'_> {
 
 impl Origin for Archive {
     fn skill_files(&self) -> Vec<TreePath> {
-        skill_files(self.names.files())
+        let files = self.names.files();
+        skill_files(files.filter(|path| !self.format.is_metadata(path)))
     }
 
     fn stage(
@@ -327,8 +338,9 @@ impl Origin for Archive {
         tree: &mut StagedTree,
     ) -> Result<(), InstallError> {
         let wanted = WantedPaths::new(directories);
+        let format = self.format;
         self.read(&mut |entry| {
-            if !wanted.contains(&entry.path) {
+            if !wanted.contains(&entry.path) || format.is_metadata(&entry.path) {
                 return Ok(());
             }
             stage_entry(&entry.path, entry.content, tree)

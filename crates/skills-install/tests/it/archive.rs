@@ -4,6 +4,7 @@ use std::io::Write;
 
 use skills_install::{FetchLimits, GitOptions, InstallErrorKind, LocalEdits};
 use tar::EntryType;
+use zip::System;
 use zip::write::SimpleFileOptions;
 
 use crate::fixture::{Fixture, TarEntry, skill_text, words};
@@ -211,6 +212,124 @@ fn a_zip_follows_the_same_rules() {
     zip(&fixture, "pdf/zeros", 0o644, &vec![0; 8 << 20]);
     let error = fixture.add("./a.zip").unwrap_err();
     assert!(format!("{error:?}").contains("BudgetExceeded"), "{error:?}");
+}
+
+/// Writes a zip of files with the names that a tool of a system writes.
+fn zip_of(fixture: &Fixture, system: System, files: &[(&str, &[u8])]) {
+    let file = std::fs::File::create(fixture.path("a.zip")).unwrap();
+    let mut zip = zip::ZipWriter::new(file);
+    let options = SimpleFileOptions::default().system(system);
+    for (name, content) in files {
+        zip.start_file(*name, options).unwrap();
+        zip.write_all(content).unwrap();
+    }
+    zip.finish().unwrap();
+}
+
+#[test]
+fn a_zip_of_windows_has_backslashes_between_names() {
+    let fixture = Fixture::new();
+    let text = skill_text("pdf", "");
+    let files = [
+        ("pdf\\SKILL.md", text.as_bytes()),
+        ("pdf\\scripts\\a.py", b"print(1)"),
+        ("pdf\\caf\u{e9}\\b.txt", b"b"),
+    ];
+    zip_of(&fixture, System::Dos, &files);
+    fixture.add("./a.zip").unwrap();
+    assert_eq!(fixture.states(), ["pdf unchanged"]);
+    assert_eq!(fixture.read("skills/pdf/scripts/a.py"), "print(1)");
+    assert_eq!(fixture.read("skills/pdf/caf\u{e9}/b.txt"), "b");
+}
+
+/// Each name is checked as one with `/`, and only the tools that write `\` are believed.
+#[test]
+fn a_backslash_in_a_zip_leads_nowhere_else() {
+    for (system, name) in [
+        (System::Dos, "..\\evil"),
+        (System::Dos, "pdf\\..\\..\\evil"),
+        (System::Dos, "\\evil"),
+        (System::Dos, "\\\\server\\evil"),
+        (System::Dos, "C:\\evil"),
+        (System::Dos, "pdf\\a:b"),
+        (System::Dos, "pdf\\\\x"),
+        (System::Dos, "pdf\\.git\\config"),
+        (System::Dos, "pdf\\NUL"),
+        (System::Dos, "pdf\\x."),
+        (System::Dos, "pdf\\skill.MD"),
+        (System::Dos, "pdf\\SKILL.md"),
+        (System::Dos, "pdf\\SKILL.md\\x"),
+        // Programs differ in how they read these.
+        (System::Dos, "pdf/a\\b"),
+        (System::Unix, "pdf\\x"),
+    ] {
+        let fixture = Fixture::new();
+        let text = skill_text("pdf", "");
+        let files = [("pdf/SKILL.md", text.as_bytes()), (name, b"x")];
+        zip_of(&fixture, system, &files);
+        let error = fixture.add("./a.zip").unwrap_err();
+        assert_eq!(error.kind(), InstallErrorKind::Unsafe, "{name}: {error}");
+        assert!(fixture.states().is_empty());
+    }
+}
+
+/// Code pages of Windows read the same bytes as other names.
+#[test]
+fn a_name_of_a_zip_in_an_unknown_code_page_is_refused() {
+    let fixture = Fixture::new();
+    zip(&fixture, "pdf/caf?.txt", 0o644, b"x");
+    rename_entries(&fixture, b"pdf/caf?.txt", b"pdf/caf\x82.txt", 2);
+    let error = fixture.add("./a.zip").unwrap_err();
+    assert_eq!(error.kind(), InstallErrorKind::Unsafe, "{error}");
+    insta::assert_snapshot!(error, @"cannot use `pdf/caf�.txt` of the source: path is not UTF-8");
+    insta::assert_snapshot!(error.help().unwrap(), @"write names of files in UTF-8: nothing says in which other encoding they are");
+}
+
+#[test]
+fn what_macos_adds_to_a_zip_is_ignored() {
+    let fixture = Fixture::new();
+    let text = skill_text("pdf", "");
+    let evil = skill_text("evil", "");
+    let files: [(&str, &[u8]); 6] = [
+        ("SKILL.md", text.as_bytes()),
+        (".DS_Store", b"x"),
+        ("__MACOSX/._SKILL.md", b"x"),
+        ("__MACOSX/evil/SKILL.md", evil.as_bytes()),
+        ("__MACOSX/__MACOSX/x", b"x"),
+        ("notes/__MACOSX/x", b"kept"),
+    ];
+    zip_of(&fixture, System::Unix, &files);
+    fixture.add("./a.zip").unwrap();
+    assert_eq!(fixture.states(), ["pdf unchanged"]);
+    assert!(!fixture.path("skills/pdf/__MACOSX").exists());
+    assert!(!fixture.path("skills/pdf/.DS_Store").exists());
+    assert_eq!(fixture.read("skills/pdf/notes/__MACOSX/x"), "kept");
+}
+
+/// An ignored entry has the checks of its name and of the limits.
+#[test]
+fn an_ignored_entry_of_a_zip_is_checked() {
+    let text = skill_text("pdf", "");
+    for name in ["__MACOSX/../evil", "__MACOSX/a\\b", "__MACOSX/.git/config"] {
+        let fixture = Fixture::new();
+        let files = [("pdf/SKILL.md", text.as_bytes()), (name, b"x")];
+        zip_of(&fixture, System::Unix, &files);
+        let error = fixture.add("./a.zip").unwrap_err();
+        assert_eq!(error.kind(), InstallErrorKind::Unsafe, "{name}: {error}");
+    }
+    let fixture = Fixture::new();
+    zip(&fixture, "__MACOSX/zeros", 0o644, &vec![0; 8 << 20]);
+    let error = fixture.add("./a.zip").unwrap_err();
+    assert!(format!("{error:?}").contains("BudgetExceeded"), "{error:?}");
+    let names: Vec<String> = (0..20).map(|number| format!("__MACOSX/{number}")).collect();
+    let mut files = vec![("pdf/SKILL.md", text.as_bytes())];
+    files.extend(names.iter().map(|name| (name.as_str(), &b"x"[..])));
+    zip_of(&fixture, System::Unix, &files);
+    let mut limits = FetchLimits::default();
+    limits.max_entries = 10;
+    let fetcher = skills_install::Fetcher::new(GitOptions::new("git")).limits(limits);
+    let error = fixture.add_with(&fetcher, "./a.zip").unwrap_err();
+    assert_eq!(error.kind(), InstallErrorKind::Limit, "{error}");
 }
 
 /// Replaces the first `count` of a name by another one of the same length.

@@ -1,9 +1,11 @@
 //! Reads a zip.
 
+use std::borrow::Cow;
 use std::fs::File;
 use std::io::{self, BufReader, Read, Seek, SeekFrom};
 
-use zip::ZipArchive;
+use zip::read::ZipFile;
+use zip::{System, ZipArchive};
 
 use super::{Allowance, ArchiveEntry, Budget, Content, archive_error, entry_path, link_target};
 use crate::error::{InstallError, Refusal};
@@ -29,7 +31,7 @@ pub(super) fn read(
         let entry = archive
             .by_index_raw(index)
             .map_err(|error| archive_error(error.into()))?;
-        let Some(path) = entry_path(entry.name_raw())? else {
+        let Some(path) = entry_path(&with_slashes(&entry))? else {
             continue;
         };
         if entry.encrypted() {
@@ -64,6 +66,19 @@ pub(super) fn read(
         allowance = reader.allowance;
     }
     Ok(())
+}
+
+/// Returns the name of an entry. Older tools of Windows wrote `\` as the separator; as other programs
+/// do, it is read as one if the archive says that it is of such a system and the name has no `/`.
+fn with_slashes<'a, R: Read>(entry: &'a ZipFile<'_, R>) -> Cow<'a, [u8]> {
+    let name = entry.name_raw();
+    // In other encodings `\` can be a part of a letter.
+    let is_of_windows = entry.system() == System::Dos && std::str::from_utf8(name).is_ok();
+    if !is_of_windows || !name.contains(&b'\\') || name.contains(&b'/') {
+        return Cow::Borrowed(name);
+    }
+    let bytes = name.iter().copied();
+    Cow::Owned(bytes.map(|b| if b == b'\\' { b'/' } else { b }).collect())
 }
 
 /// Returns the name in the header before the content of an entry, of which at most one more byte than
