@@ -23,7 +23,7 @@ pub(crate) use self::arguments::{FetchArgs, InstallArgs};
 pub(crate) use self::error::failed;
 pub(crate) use self::frozen::{check_frozen, reject_frozen};
 pub(crate) use self::memory::SourceMemory;
-pub(crate) use self::perform::{perform, preview, report_failures};
+pub(crate) use self::perform::{failures_json, perform, preview, report_failures};
 pub(crate) use self::plan_text::short_revision;
 pub(crate) use self::target::{
     Target, parse_target, report_nothing_locked, roots_to_verify, select_locked, verify,

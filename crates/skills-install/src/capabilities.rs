@@ -51,6 +51,11 @@ impl Capabilities {
         Ok(Self::of_files(&skill.document()?, skill, files, words))
     }
 
+    /// Returns the description of the skill.
+    pub(crate) fn description(&self) -> &str {
+        &self.description
+    }
+
     /// Reads the rest of a skill whose `SKILL.md` was read and whose files were listed.
     pub(crate) fn of_files(
         document: &Document,

@@ -282,6 +282,14 @@ impl InstallError {
         self
     }
 
+    /// Returns the path of the entry that is never installed, if there is one.
+    pub(crate) fn refused_path(&self) -> Option<&str> {
+        match &*self.0 {
+            Repr::Unsafe { path, .. } => Some(path),
+            _ => None,
+        }
+    }
+
     /// Returns the class of the error.
     #[must_use]
     pub fn kind(&self) -> InstallErrorKind {
@@ -337,14 +345,15 @@ impl InstallError {
                 submodules_help(submodules)
             }
             Repr::NoSkill { available, .. } if !available.is_empty() => {
-                format!("available: {}", available.join(", "))
+                let names = available.join(", ");
+                format!("available: {names}; write one of them after `--skill`")
             }
             Repr::NoSkill { .. } => {
-                "a skill is a directory with a `SKILL.md`; write its directory after `//`"
+                "a skill is a directory with a `SKILL.md`; write its directory after the source, as in `SOURCE//DIR`"
                     .to_owned()
             }
             Repr::Renamed { other, .. } => {
-                format!("to install it, add `{other}` of this source")
+                format!("to install it, add this source with `--skill {other}`")
             }
             Repr::NotAllowed(_) => {
                 "the administrator allows other sources only; ask for this one".to_owned()
@@ -355,7 +364,7 @@ impl InstallError {
             }
             Repr::Name { .. } => "rename it in its `SKILL.md`: the name is that of its directory, and must not be that of a hidden file, of a file that is read beside skills, or of a device"
                 .to_owned(),
-            Repr::SameName { .. } => "write the directory of one of them after `//`".to_owned(),
+            Repr::SameName { .. } => "write the directory of one of them after the source, as in `SOURCE//DIR`".to_owned(),
             Repr::Lock { source, .. } if source.is_newer() => {
                 "update this program; the file was not changed".to_owned()
             }

@@ -7,7 +7,7 @@ use skills_discovery::{MemorySkill, SkillFiles, parallel_map};
 use skills_signature::{Content, Signatures, Signer, TrustedSigners};
 
 use crate::capabilities::ToolWords;
-use crate::error::{InstallError, Repr};
+use crate::error::{InstallError, InstallErrorKind, Repr};
 use crate::fetch_options::FetchOptions;
 use crate::find_skills::{Rejected, Wanted, find_at_places, find_named, no_skill};
 use crate::memory_skills;
@@ -26,6 +26,10 @@ pub struct Fetcher {
     /// Lists of rules; a source must be allowed by one rule of each.
     sources: Vec<Vec<SourceRule>>,
 }
+
+/// Maximum number of skills that cannot be unpacked without the failure of all: each is found by one
+/// more attempt.
+const MAX_REFUSED: usize = 16;
 
 /// The directory of a staged skill, and the result of its check.
 type CheckedPath = (TreePath, Result<StagedSkill, InstallError>);
@@ -57,8 +61,8 @@ struct Beside<'a> {
 #[derive(Debug)]
 pub(crate) struct Fetched {
     pub(crate) skills: Vec<StagedSkill>,
-    /// Skills that cannot be used, if each was wanted at or below its directory: one of them does
-    /// not stop the others.
+    /// Skills that cannot be used, unless they were wanted by name: one of them does not stop the
+    /// others.
     pub(crate) rejected: Rejected,
 }
 
@@ -166,6 +170,9 @@ impl Fetcher {
         let scratch = temporary_dir(scratch)?;
         let words = |_: &str, _: Option<&str>| None;
         let fetched = self.fetch(spec, Wanted::Names(&[]), &words, scratch.path())?;
+        if let Some((_, error)) = fetched.rejected.into_iter().next() {
+            return Err(error);
+        }
         memory_skills::read(&fetched.skills)
     }
 
@@ -197,14 +204,14 @@ impl Fetcher {
         };
         let skills = match wanted {
             Wanted::Names(names) => {
-                let skills = self.fetch_named(from, &files, names, scratch);
-                let skills =
-                    skills.map_err(|error| error.with_submodules(|| origin.submodules()))?;
-                check_names(&skills)?;
-                return Ok(Fetched {
-                    skills,
-                    rejected: Vec::new(),
-                });
+                let fetched = match names {
+                    [] => self.fetch_all(from, &files, scratch),
+                    names => self.fetch_named(from, &files, names, scratch),
+                };
+                let fetched =
+                    fetched.map_err(|error| error.with_submodules(|| origin.submodules()))?;
+                check_names(&fetched.skills)?;
+                return Ok(fetched);
             }
             Wanted::At(skills) | Wanted::Below(skills) => skills,
         };
@@ -235,21 +242,70 @@ impl Fetcher {
         Ok(Fetched { skills, rejected })
     }
 
-    /// Returns the skills with the given names; all if there are none. The directory of a skill mostly
-    /// has its name, so the names of the others are only read if one is missing.
+    /// Returns all skills of a source, and those that cannot be used. A source of one skill fails with
+    /// its error.
+    fn fetch_all(
+        &self,
+        mut from: Opened<'_>,
+        files: &[TreePath],
+        scratch: &Path,
+    ) -> Result<Fetched, InstallError> {
+        let (directories, _) = find_named(files, from.spec, &[])?;
+        let is_single = directories.len() == 1;
+        let (staged, mut rejected) = self.stage_valid(&mut from, directories, scratch)?;
+        let mut skills = Vec::new();
+        for (path, checked) in staged {
+            match checked {
+                Ok(skill) => skills.push(skill),
+                Err(error) if is_single || !is_fault_of_one(&error) => return Err(error),
+                Err(error) => rejected.push((vec![path.to_string()], error)),
+            }
+        }
+        Ok(Fetched { skills, rejected })
+    }
+
+    /// Unpacks the skills in these directories, except those with an entry that is never installed,
+    /// which are returned by their directories.
+    fn stage_valid(
+        &self,
+        from: &mut Opened<'_>,
+        mut directories: Vec<TreePath>,
+        scratch: &Path,
+    ) -> Result<(Vec<CheckedPath>, Rejected), InstallError> {
+        let mut rejected = Rejected::new();
+        loop {
+            let tree = scratch.join(format!("tree{}", rejected.len()));
+            let error = match self.stage(from.reborrow(), directories.clone(), &tree) {
+                Ok(staged) => return Ok((staged, rejected)),
+                Err(error) => error,
+            };
+            let refused = error.refused_path();
+            let index = refused.and_then(|path| directory_of(&directories, path));
+            let is_last = rejected.len() == MAX_REFUSED;
+            match index.filter(|_| !is_last && directories.len() + rejected.len() > 1) {
+                Some(index) => {
+                    let directory = directories.remove(index);
+                    rejected.push((vec![directory.to_string()], error));
+                }
+                None => return Err(error),
+            }
+            std::fs::remove_dir_all(&tree)
+                .map_err(|error| InstallError::io("remove", &tree, error))?;
+        }
+    }
+
+    /// Returns the skills with the given names. The directory of a skill mostly has its name, so the
+    /// names of the others are only read if one is missing.
     fn fetch_named(
         &self,
         mut from: Opened<'_>,
         files: &[TreePath],
         names: &[String],
         scratch: &Path,
-    ) -> Result<Vec<StagedSkill>, InstallError> {
+    ) -> Result<Fetched, InstallError> {
         let spec = from.spec;
         let (likely, others) = find_named(files, spec, names)?;
         let staged = self.stage(from.reborrow(), likely, &scratch.join("tree"))?;
-        if names.is_empty() {
-            return staged.into_iter().map(|(_, checked)| checked).collect();
-        }
         let mut skills = Vec::new();
         let mut available = BTreeSet::new();
         for (_, checked) in staged {
@@ -274,7 +330,10 @@ impl Fetcher {
         skills.retain(|skill| names.contains(&skill.name));
         match missing(&skills) {
             Some(name) => Err(no_skill(spec, Some(name), available.into_iter())),
-            None => Ok(skills),
+            None => Ok(Fetched {
+                skills,
+                rejected: Rejected::new(),
+            }),
         }
     }
 
@@ -414,6 +473,23 @@ impl Beside<'_> {
             None => Ok(None),
         }
     }
+}
+
+/// Returns true if an error is about the content of one skill. A signature that is missing or wrong,
+/// a limit and a failed download are those of the source.
+fn is_fault_of_one(error: &InstallError) -> bool {
+    matches!(
+        error.kind(),
+        InstallErrorKind::Skill | InstallErrorKind::Unsafe
+    )
+}
+
+/// Returns the index of the directory that contains a path.
+fn directory_of(directories: &[TreePath], path: &str) -> Option<usize> {
+    directories.iter().position(|directory| {
+        let below = path.strip_prefix(directory.as_str());
+        below.is_some_and(|below| directory.is_root() || below.starts_with('/'))
+    })
 }
 
 /// Returns the paths of the signatures beside skill directories.

@@ -48,6 +48,7 @@ pub struct SkillChange {
     /// What is at its place, and was shown as replaced.
     pub(crate) installed: Installed,
     pub(crate) moved_from: Option<SourceSpec>,
+    pub(crate) description: String,
 }
 
 /// The changes of one command. Nothing of it is in use until [`Store::apply`](crate::Store::apply).
@@ -66,7 +67,8 @@ pub struct UpdateFailure {
 }
 
 impl UpdateFailure {
-    /// Returns the names of the skills, sorted.
+    /// Returns the names of the skills, sorted; of a skill that is not installed, its directory in the
+    /// source, since it may have no name.
     #[must_use]
     pub fn names(&self) -> &[String] {
         &self.names
@@ -84,6 +86,12 @@ impl SkillChange {
     #[must_use]
     pub fn name(&self) -> &str {
         &self.name
+    }
+
+    /// Returns the description of the skill. It is text of the source: escape it for display.
+    #[must_use]
+    pub fn description(&self) -> &str {
+        &self.description
     }
 
     /// Returns what happens to it.
@@ -151,8 +159,7 @@ impl Plan {
         &self.changes
     }
 
-    /// Returns the skills that [`Store::plan_update_all`](crate::Store::plan_update_all) could not check. Other plans have none:
-    /// their first error is returned instead.
+    /// Returns the skills of the source, or of the lock file, that cannot be used.
     #[must_use]
     pub fn failures(&self) -> &[UpdateFailure] {
         &self.failures

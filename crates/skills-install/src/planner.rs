@@ -49,9 +49,13 @@ impl Store {
     /// Fetches a source and plans to install its skills: those with the given names, or all if there
     /// are none. `words` translates entries of `allowed-tools` to words of policies.
     ///
+    /// Without names, a skill that is not valid or unsafe is one of the
+    /// [`failures`](Plan::failures) of the plan, by its directory in the source, and the others are
+    /// planned nevertheless. At most 16 skills may have an entry that is never installed.
+    ///
     /// # Errors
-    /// Fails if the source cannot be fetched, a skill is not valid or unsafe, or something else is at
-    /// its place.
+    /// Fails if the source cannot be fetched, a skill with one of the names or the only skill of the
+    /// source is not valid or unsafe, or something else is at its place.
     pub fn plan_add(
         &mut self,
         fetcher: &Fetcher,
@@ -66,10 +70,12 @@ impl Store {
         let changes = self.plan_staged(&fetched.skills, edits, words).into_iter();
         let mut changes: Vec<SkillChange> = changes.collect::<Result<_, _>>()?;
         changes.sort_by(|a, b| a.name.cmp(&b.name));
-        Ok(Plan {
-            changes,
-            failures: Vec::new(),
-        })
+        let failures = fetched.rejected.into_iter();
+        let mut failures: Vec<UpdateFailure> = failures
+            .map(|(names, error)| UpdateFailure { names, error })
+            .collect();
+        failures.sort_by(|a, b| a.names.cmp(&b.names));
+        Ok(Plan { changes, failures })
     }
 
     /// Fetches the sources of locked skills again and plans to replace them: those with the given
@@ -293,6 +299,7 @@ impl Store {
                 // It is a changed source, and its text may contain a password.
                 .filter(|old| !old.source.is_unusable())
                 .map(|old| old.source.clone()),
+            description: skill.capabilities.description().to_owned(),
             name,
             action,
             locked,

@@ -3,7 +3,10 @@
 use std::path::{Path, PathBuf};
 
 use clap::Args;
-use skills_install::{Action, Fetcher, LockFile, Plan, SkillChange, Store};
+use serde_json::{Value, json};
+use skills_install::{
+    Action, Fetcher, LocalEdits, LockFile, Plan, SkillChange, SourceSpec, Store, UpdateFailure,
+};
 use skills_runtime::Scope;
 use skills_runtime::discovery::{ContentDigest, Trust, TrustedSkill};
 
@@ -11,8 +14,8 @@ use crate::context::Context;
 use crate::error::CommandError;
 use crate::exit::Exit;
 use crate::install::{
-    InstallArgs, Target, failed, fetcher, open_read_only, open_store, parse_source, parse_target,
-    perform, policy_words, preview,
+    InstallArgs, Target, failed, failures_json, fetcher, open_read_only, open_store, parse_source,
+    parse_target, perform, policy_words, preview, report_failures,
 };
 use crate::lint::prepare_linter;
 use crate::output::{Output, line};
@@ -51,12 +54,19 @@ pub(crate) struct Add {
     #[arg(long)]
     dry_run: bool,
 
+    /// List the skills of the source with their directories, and change nothing
+    #[arg(long, requires = "source", conflicts_with_all = ["dry_run", "to"])]
+    list: bool,
+
     #[command(flatten)]
     install: InstallArgs,
 }
 
 impl Add {
     pub(crate) fn run(&self, context: &Context) -> anyhow::Result<Exit> {
+        if self.list {
+            return self.list(context);
+        }
         let target = self
             .to
             .clone()
@@ -84,14 +94,19 @@ impl Add {
             return Ok(Exit::Success);
         }
         let installed = installed_skills(&plan, &directory);
+        let left_out = self.source.as_ref().and_then(|_| left_out(&plan));
         let performed = perform(store, plan, &directory, &self.install, context)?;
+        // Those that are left out are not among the installed ones.
         let trusted = match performed.exit {
-            Exit::Success => trust_installed(&installed, context)?,
+            Exit::Success | Exit::Failed => trust_installed(&installed, context)?,
             _ => Vec::new(),
         };
+        if let Some(text) = left_out.filter(|_| performed.exit == Exit::Failed) {
+            output.status(&text);
+        }
         if output.is_json() {
             output.print_json(&performed.document)?;
-        } else if performed.exit == Exit::Success {
+        } else if matches!(performed.exit, Exit::Success | Exit::Failed) {
             for name in &trusted {
                 let name = line(name);
                 output.status(&format!("trusted this content of `{name}` in the project"));
@@ -101,6 +116,36 @@ impl Add {
             }
         }
         Ok(performed.exit)
+    }
+
+    /// Lists what is in the source, as if nothing was installed.
+    fn list(&self, context: &Context) -> anyhow::Result<Exit> {
+        let fetcher = fetcher(&self.install.fetch, context)?;
+        let directory = Target::default_of(context).directory(context)?;
+        let mut store = open_read_only(&directory, context)?;
+        let source = self.source.as_deref().unwrap_or_default();
+        let (spec, names) = self.source(source, context)?;
+        // What is installed is not compared.
+        let plan = store.plan_add(&fetcher, &spec, &names, LocalEdits::Ours, &policy_words);
+        let plan = plan.map_err(failed)?;
+        let output = context.output;
+        report_failures(&plan, output);
+        if output.is_json() {
+            let skills: Vec<Value> = plan.changes().iter().map(listed_json).collect();
+            output.print_json(&json!({"skills": skills, "failures": failures_json(&plan)}))?;
+        } else {
+            output.lines(listed_lines(&plan))?;
+            output.status(
+                "help: install some of them with `--skill NAME`, or with `//DIR` after the source",
+            );
+        }
+        Ok(Exit::success_if(plan.failures().is_empty()))
+    }
+
+    /// Returns the source and the names of the wanted skills; all if there are none.
+    fn source(&self, text: &str, context: &Context) -> anyhow::Result<(SourceSpec, Vec<String>)> {
+        let (spec, skill) = parse_source(text, context)?;
+        Ok((spec, self.skills.iter().cloned().chain(skill).collect()))
     }
 
     fn plan(
@@ -114,8 +159,7 @@ impl Add {
             let plan = store.plan_restore(fetcher, &self.skills, edits, &policy_words);
             return plan.map_err(failed);
         };
-        let (spec, skill) = parse_source(source, context)?;
-        let names: Vec<String> = self.skills.iter().cloned().chain(skill).collect();
+        let (spec, names) = self.source(source, context)?;
         let plan = store.plan_add(fetcher, &spec, &names, edits, &policy_words);
         let plan = plan.map_err(failed)?;
         if context.options.frozen {
@@ -123,6 +167,54 @@ impl Add {
         }
         Ok(plan)
     }
+}
+
+/// Returns a text that names the skills of the source that are not installed, if there are any.
+fn left_out(plan: &Plan) -> Option<String> {
+    let failures = plan.failures();
+    let all = plan.changes().len() + failures.len();
+    let names = failures.iter().flat_map(UpdateFailure::names);
+    let names: Vec<String> = names.map(|name| format!("`{name}`")).collect();
+    (!names.is_empty()).then(|| {
+        let names = names.join(", ");
+        let count = failures.len();
+        format!("error: {count} of {all} skills not installed for the reasons above: {names}")
+    })
+}
+
+/// Returns name, directory of the source and description of each skill, in columns.
+fn listed_lines(plan: &Plan) -> Vec<String> {
+    let rows: Vec<[String; 3]> = plan
+        .changes()
+        .iter()
+        .map(|change| {
+            let directory = match change.locked().source().path() {
+                path if path.is_root() => String::new(),
+                path => format!("//{}", line(path.as_str())),
+            };
+            [line(change.name()), directory, line(change.description())]
+        })
+        .collect();
+    let width = |column: usize| rows.iter().map(|row| row[column].chars().count()).max();
+    let (names, directories) = (width(0).unwrap_or(0), width(1).unwrap_or(0));
+    let lines = rows.iter().map(|[name, directory, description]| {
+        let text = format!("{name:names$}  {directory:directories$}  {description}");
+        text.trim_end().to_owned()
+    });
+    lines.collect()
+}
+
+fn listed_json(change: &SkillChange) -> Value {
+    let locked = change.locked();
+    json!({
+        "skill": change.name(),
+        "directory": locked.source().path().as_str(),
+        "description": change.description(),
+        "source": locked.source().to_string(),
+        "revision": locked.revision(),
+        "files": locked.files(),
+        "bytes": locked.bytes(),
+    })
 }
 
 /// Returns true if a plan is about no skill: without a source, all locked skills are installed.

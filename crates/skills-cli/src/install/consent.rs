@@ -1,10 +1,12 @@
 //! The question before skills are installed or updated.
 
+use std::path::Path;
+
 use skills_install::{Action, Plan, SkillChange};
 
 use super::findings::PlanFindings;
 use crate::approver::{Confirmation, confirm, is_terminal};
-use crate::output::Output;
+use crate::output::{Output, line};
 
 /// Whether a plan may be performed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -16,7 +18,13 @@ pub(crate) enum Consent {
 /// Asks for consent to a plan that was shown. `--yes` is enough unless a skill may do more than
 /// before, what it is trusted by changed, or its text has a finding of high severity: that takes a person at a terminal. Restoring what the
 /// lock file lists asks no question, since that content was agreed to.
-pub(crate) fn ask(plan: &Plan, findings: &PlanFindings, yes: bool, output: Output) -> Consent {
+pub(crate) fn ask(
+    plan: &Plan,
+    findings: &PlanFindings,
+    directory: &Path,
+    yes: bool,
+    output: Output,
+) -> Consent {
     let growing: Vec<&str> = plan
         .changes()
         .iter()
@@ -43,11 +51,13 @@ pub(crate) fn ask(plan: &Plan, findings: &PlanFindings, yes: bool, output: Outpu
         output.status("help: run the command in a terminal, where it asks");
         return Consent::Denied;
     }
-    let question = match plan.changes().len() {
-        1 => "Install it? [y/N]",
-        _ => "Install them? [y/N]",
+    let skills = match plan.changes().len() {
+        1 => "it",
+        _ => "them",
     };
-    match confirm(question, output) {
+    let directory = line(&directory.to_string_lossy());
+    let question = format!("Install {skills} in {directory}? [y/N]");
+    match confirm(&question, output) {
         Confirmation::Yes => Consent::Given,
         Confirmation::No => {
             output.status("nothing was installed");

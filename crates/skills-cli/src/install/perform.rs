@@ -47,7 +47,7 @@ pub(crate) fn perform(
     if let Some(exit) = findings.check_denied(&plan, &arguments.deny, output) {
         return Ok(Performed { document, exit });
     }
-    if ask(&plan, &findings, arguments.yes, output) == Consent::Denied {
+    if ask(&plan, &findings, directory, arguments.yes, output) == Consent::Denied {
         return Ok(Performed {
             document,
             exit: Exit::Denied,
@@ -89,18 +89,22 @@ pub(crate) fn preview(
 
 /// Returns a plan as JSON, not applied.
 fn plan_json(plan: &Plan, findings: &PlanFindings, directory: &Path) -> Value {
-    let failures = plan
-        .failures()
-        .iter()
-        .map(|failure| json!({"skills": failure.names(), "error": failure.error().to_string()}));
     let changes = plan.changes().iter().enumerate();
     let changes = changes.map(|(index, change)| change_json(change, findings.of_change(index)));
     json!({
         "directory": directory,
         "applied": false,
         "changes": changes.collect::<Vec<_>>(),
-        "failures": failures.collect::<Vec<_>>(),
+        "failures": failures_json(plan),
     })
+}
+
+/// Returns the skills that a plan does not contain because of errors.
+pub(crate) fn failures_json(plan: &Plan) -> Vec<Value> {
+    let failures = plan.failures().iter();
+    failures
+        .map(|failure| json!({"skills": failure.names(), "error": failure.error().to_string()}))
+        .collect()
 }
 
 /// Reports the skills that a plan does not contain because of errors.

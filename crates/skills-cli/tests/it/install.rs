@@ -785,3 +785,79 @@ fn nothing_to_do_is_reported_as_it_is() {
     assert_snapshot!(run(&["add"]), @"nothing to install in PLACE/project/installed: no locked skill is missing");
     assert_snapshot!(run(&["add", "../source/a", "--dry-run"]), @"`a` is up to date in PLACE/project/installed");
 }
+
+/// One bad skill of a source is left out, with the reason and the place, and the command fails.
+#[test]
+fn a_bad_skill_of_a_source_is_reported_and_the_others_are_installed() {
+    let fixture = fixture();
+    fixture
+        .file("source/bad/SKILL.md", "# notes\n")
+        .file("source/colon/a:b.txt", "x")
+        .skill("source/colon", "colon");
+    let done = run(&fixture, &["add", "../source", "--yes"]);
+    assert_eq!(done.code, 1, "{}", done.stderr);
+    assert_snapshot!(done.stdout, @"
+    added `notes` to PLACE/project/.agents/skills
+    added `pdf` to PLACE/project/.agents/skills
+    ");
+    let errors = done
+        .stderr
+        .lines()
+        .filter(|line| line.starts_with("error:"));
+    assert_snapshot!(errors.collect::<Vec<_>>().join("\n"), @"
+    error: bad: the skill in `bad` is not valid: missing frontmatter: the first line must be `---`
+    error: colon: cannot use `colon/a:b.txt` of the source: path contains ':'
+    error: 2 of 4 skills not installed for the reasons above: `bad`, `colon`
+    ");
+    // One that is named is an error, and nothing is installed.
+    let named = [
+        "add",
+        "../source",
+        "--skill",
+        "bad",
+        "--to",
+        "./out",
+        "--yes",
+    ];
+    let named = run(&fixture, &named);
+    assert_eq!(named.code, 1, "{}", named.stderr);
+    assert!(!fixture.path().join("project/out/bad").exists());
+    let shown = run(&fixture, &["add", "../source", "--yes", "--json"]);
+    let document: Value = serde_json::from_str(&shown.stdout).unwrap();
+    assert_eq!(document["failures"].as_array().unwrap().len(), 2);
+}
+
+/// A list shows the text of the source and writes nothing.
+#[test]
+fn the_skills_of_a_source_are_listed_without_being_installed() {
+    let fixture = fixture();
+    fixture.file(
+        "source/deep/odd/SKILL.md",
+        "---\nname: odd\ndescription: \"Shows \\e[31mred\\nadded `x`\"\n---\n",
+    );
+    let listed = succeed(&fixture, &["add", "../source", "--list"]);
+    assert_snapshot!(listed.stdout, @r"
+    notes  //notes     About notes.
+    odd    //deep/odd  Shows \u{1b}[31mred\nadded `x`
+    pdf    //pdf       Fills forms.
+    ");
+    assert!(!fixture.path().join("project/.agents").exists());
+    let named = ["add", "../source", "--list", "--skill", "pdf", "--json"];
+    let document: Value = serde_json::from_str(&succeed(&fixture, &named).stdout).unwrap();
+    assert_eq!(document["skills"][0]["directory"], "pdf");
+    // What is installed and edited is no obstacle.
+    add_all(&fixture);
+    fixture.file("project/.agents/skills/pdf/scripts/fill.py", "edited");
+    succeed(&fixture, &["add", "../source", "--list"]);
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn the_question_names_the_place() {
+    let fixture = fixture();
+    let (code, shown) = answered(&fixture, &["add", "../source"], "n", || {});
+    assert_eq!(code, 3, "{shown}");
+    let place = fixture.path().join("project/.agents/skills");
+    let question = format!("Install them in {}? [y/N]", place.display());
+    assert!(shown.contains(&question), "{shown}");
+}

@@ -202,7 +202,7 @@ fn skills_are_selected_by_their_names() {
         let error = add(source, "rules").unwrap_err();
         let help = error.help().unwrap();
         assert_eq!(
-            help, "available: a, broken, docx, pdf, react-rules",
+            help, "available: a, broken, docx, pdf, react-rules; write one of them after `--skill`",
             "{error}"
         );
         assert!(add(source, "broken").is_err());

@@ -3,9 +3,9 @@
 use std::fs;
 
 use insta::assert_snapshot;
-use skills_install::{Action, InstallErrorKind, LocalEdits, LockFile, Plan, Store};
+use skills_install::{Action, FetchLimits, InstallErrorKind, LocalEdits, LockFile, Plan, Store};
 
-use crate::fixture::{Fixture, TarEntry, fetcher, words};
+use crate::fixture::{Fixture, TarEntry, fetcher, skill_text, words};
 
 #[test]
 fn all_skills_of_a_directory_are_added_or_those_that_are_named() {
@@ -33,7 +33,10 @@ fn all_skills_of_a_directory_are_added_or_those_that_are_named() {
         .plan_with("./source", &["x"], LocalEdits::Refuse)
         .err()
         .unwrap();
-    assert_eq!(error.help().unwrap(), "available: a, b");
+    assert_eq!(
+        error.help().unwrap(),
+        "available: a, b; write one of them after `--skill`"
+    );
 }
 
 #[test]
@@ -313,7 +316,10 @@ fn a_skill_that_is_its_whole_source_has_the_wanted_name() {
     fixture.skill("pdf", "");
     let error = fixture.plan_with("./pdf", &["docx"], LocalEdits::Refuse);
     let error = error.err().unwrap();
-    assert_eq!(error.help().unwrap(), "available: pdf");
+    assert_eq!(
+        error.help().unwrap(),
+        "available: pdf; write one of them after `--skill`"
+    );
     let plan = fixture.plan_with("./pdf", &["pdf"], LocalEdits::Refuse);
     assert_eq!(plan.unwrap().1.changes()[0].action(), Action::Add);
 }
@@ -663,4 +669,105 @@ fn a_lock_file_that_changes_after_it_was_read_is_kept() {
     let remove = store.remove(&["a".to_owned()], LocalEdits::Theirs);
     assert!(remove.is_err());
     assert!(fixture.path("skills/a/SKILL.md").exists());
+}
+
+/// Returns the directory and error of each skill that a plan leaves out.
+fn left_out(plan: &Plan) -> Vec<String> {
+    let failures = plan.failures().iter();
+    failures
+        .map(|failure| format!("{}: {}", failure.names().join(", "), failure.error()))
+        .collect()
+}
+
+/// One skill that cannot be used is left out with the reason; the others are installed.
+#[test]
+fn a_bad_skill_of_a_source_does_not_stop_the_others() {
+    let fixture = Fixture::new();
+    fixture
+        .skill("source/good1", "")
+        .skill("source/good2", "")
+        .file("source/notes/SKILL.md", "# no frontmatter")
+        .file("source/unnamed/SKILL.md", skill_text(".hidden", ""))
+        .skill("source/colon", "")
+        .file("source/colon/a:b.txt", "x")
+        .skill("source/out", "");
+    fixture.symlink("/etc/passwd", "source/out/x");
+    let (mut store, plan) = fixture.plan("./source").unwrap();
+    insta::assert_snapshot!(left_out(&plan).join("\n"), @"
+    colon: cannot use `colon/a:b.txt` of the source: path contains ':'
+    notes: the skill in `notes` is not valid: missing frontmatter: the first line must be `---`
+    out: cannot use `out/x` of the source: it is a symlink out of the skill, to `/etc/passwd`
+    unnamed: `.hidden` cannot be the name of a skill directory
+    ");
+    store.apply(plan).unwrap();
+    drop(store);
+    assert_eq!(fixture.states(), ["good1 unchanged", "good2 unchanged"]);
+    assert!(!fixture.path("skills/colon").exists());
+
+    // One that the user names, or the only one, is an error.
+    for (source, names) in [
+        ("./source", &["colon"][..]),
+        ("./source", &["good1", "out"]),
+        ("./source//notes", &[]),
+        ("./source//colon", &[]),
+    ] {
+        let planned = fixture.plan_with(source, names, LocalEdits::Refuse);
+        assert!(planned.is_err(), "{source} {names:?}");
+    }
+}
+
+/// A source of bad skills is read a limited number of times, and needs no more space.
+#[test]
+fn many_bad_skills_of_a_source_are_an_error() {
+    let fixture = Fixture::new();
+    fixture.skill("source/good", "");
+    for number in 0..16 {
+        let directory = format!("source/bad{number:02}");
+        fixture.skill(&directory, "");
+        fixture.file(&format!("{directory}/a:b"), "x");
+    }
+    let (_store, plan) = fixture.plan("./source").unwrap();
+    assert_eq!((plan.changes().len(), plan.failures().len()), (1, 16));
+    drop((_store, plan));
+    fixture.skill("source/worse", "");
+    fixture.file("source/worse/a:b", "x");
+    let error = fixture.plan("./source").err().unwrap();
+    assert_eq!(error.kind(), InstallErrorKind::Unsafe, "{error}");
+}
+
+/// What is not about one skill is an error of the source.
+#[test]
+fn a_limit_of_a_source_is_an_error_of_all_skills() {
+    let fixture = Fixture::new();
+    fixture.skill("source/good", "");
+    fixture.skill("source/large", "");
+    fixture.file("source/large/data", vec![b'x'; 10_000]);
+    let mut limits = FetchLimits::default();
+    limits.max_bytes = 5_000;
+    let error = fixture
+        .add_with(&fetcher().limits(limits), "./source")
+        .unwrap_err();
+    assert_eq!(error.kind(), InstallErrorKind::Limit, "{error}");
+    assert!(fixture.states().is_empty());
+    // Two of one name: neither is meant more than the other.
+    fixture.file("source/other/SKILL.md", skill_text("good", ""));
+    let error = fixture.add("./source").unwrap_err();
+    assert_eq!(
+        error.help().unwrap(),
+        "write the directory of one of them after the source, as in `SOURCE//DIR`"
+    );
+}
+
+/// An application that takes all skills of a source gets all of them, or an error.
+#[test]
+fn skills_in_memory_are_complete() {
+    let fixture = Fixture::new();
+    fixture.skill("source/good", "");
+    fixture.file("source/notes/SKILL.md", "# no frontmatter");
+    let spec = fixture.spec("./source");
+    let error = fetcher()
+        .fetch_into_memory(&spec, &fixture.path(""))
+        .err()
+        .unwrap();
+    assert_eq!(error.kind(), InstallErrorKind::Skill, "{error}");
 }

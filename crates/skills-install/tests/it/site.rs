@@ -107,7 +107,10 @@ fn skills_of_a_site_are_installed_and_only_those_that_are_wanted_are_downloaded(
         "{error}"
     );
     let error = add_named(&fixture, &source, &["four"]).unwrap_err();
-    assert_eq!(error.help().unwrap(), "available: one, three, two");
+    assert_eq!(
+        error.help().unwrap(),
+        "available: one, three, two; write one of them after `--skill`"
+    );
 }
 
 #[test]
