@@ -3,6 +3,7 @@
 use serde_json::{Map, Value};
 
 use crate::ToolPattern;
+use crate::comment_in_text;
 use crate::field_names::{KNOWN_FIELDS, RESTRICTION_FIELDS, Spelling};
 use crate::frontmatter::Frontmatter;
 use crate::invisible;
@@ -119,6 +120,21 @@ impl<'a> FieldReader<'a> {
             }
         };
         self.warnings.push(Warning::new(kind, position));
+    }
+
+    /// Warns if YAML reads the rest of a text as a comment.
+    pub(crate) fn check_comment(&mut self, field: &'static str, text: &str) {
+        let Some(comment) = comment_in_text::find(self.frontmatter.yaml(), field) else {
+            return;
+        };
+        // A repair keeps the comment as text.
+        if text.contains(comment.text) {
+            return;
+        }
+        let column = comment.column;
+        let position = self.frontmatter.file_position(comment.line, column);
+        let kind = WarningKind::CutByComment { field, column };
+        self.warnings.push(Warning::new(kind, Some(position)));
     }
 
     /// Marks a restriction as unparsed, with one warning per field.

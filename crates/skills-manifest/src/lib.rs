@@ -29,6 +29,7 @@
 //! ```
 
 mod ambiguity;
+mod comment_in_text;
 mod document;
 mod draft;
 mod error;

@@ -384,6 +384,7 @@ fn parse_description(fields: &mut FieldReader<'_>) -> Option<String> {
         .take_text("description")
         .filter(|text| has_visible_text(text))?;
     fields.check_text("description", &text, DESCRIPTION_MAX_CHARACTERS);
+    fields.check_comment("description", &text);
     Some(text)
 }
 

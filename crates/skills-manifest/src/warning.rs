@@ -191,6 +191,17 @@ pub enum WarningKind {
         /// The field.
         field: &'static str,
     },
+    /// A text that is not in quotes ends at ` #`, which starts a comment in YAML; clients never see
+    /// the rest. The position is that of the `#`.
+    #[error(
+        "`{field}` ends at column {column}, where ` #` starts a comment; put the text in quotes"
+    )]
+    CutByComment {
+        /// The field.
+        field: &'static str,
+        /// The column of the `#` in characters, counted from 1.
+        column: usize,
+    },
     /// `context` has an unknown value; it was dropped and restricts nothing.
     #[error(
         "invalid value `{}` for `context`: expected `fork`; ignored",
@@ -271,6 +282,7 @@ impl WarningKind {
             Self::TooLong { .. } => "too-long",
             Self::WrongType { .. } => "wrong-type",
             Self::NotText { .. } => "not-text",
+            Self::CutByComment { .. } => "cut-by-comment",
             Self::UnknownContext(_) => "unknown-context",
             Self::InvalidToolPattern { .. } => "tool-unreadable",
             Self::MetadataType { .. } => "metadata-type",

@@ -5,6 +5,7 @@ use std::ops::Range;
 use super::line_fallback::is_label;
 use super::lost_restrictions::declared_at;
 use crate::field_names::is_spelling_of;
+use crate::json5;
 use crate::warning::WarningKind;
 use crate::yaml;
 
@@ -62,6 +63,13 @@ impl ValueQuoter<'_> {
             self.copy_line(&line);
             return self.copy_lines(index + 1, block_end);
         }
+        if let Some(end) = self
+            .object_end(index + 1)
+            .filter(|_| position.is_metadata(value))
+        {
+            self.quote_object(index, &line, position.key, end);
+            return end;
+        }
         let end = if !position.is_description() || value.is_empty() {
             block_end
         } else if is_label(value) {
@@ -96,6 +104,40 @@ impl ValueQuoter<'_> {
         let space = if head.ends_with(':') { " " } else { "" };
         self.copy_line(&format!("{head}{space}{}", quote_value(&whole)));
         end
+    }
+
+    /// Returns the end of an object of JSON5 that starts in the first column of a line, which clients
+    /// that know no YAML write there; `None` if a line of it may be a field.
+    fn object_end(&self, from: usize) -> Option<usize> {
+        let lines = self.lines.get(from..)?;
+        let (first, below) = lines.split_first()?;
+        if !first.starts_with('{') {
+            return None;
+        }
+        let is_of_object = |line: &&str| line.trim().is_empty() || line.starts_with([' ', '\t']);
+        let inner = below.iter().take_while(|line| is_of_object(line)).count();
+        let has_end = || below.get(inner).is_some_and(|line| line.trim_end() == "}");
+        let length = match first.trim_end() {
+            "{" => has_end().then_some(inner + 2)?,
+            _ => 1,
+        };
+        let is_object = json5::parse(&lines[..length].join("\n"))?.is_object();
+        is_object.then_some(from + length)
+    }
+
+    /// Writes a key with the object in the lines below it as quoted text, as which it is parsed later.
+    fn quote_object(&mut self, index: usize, line: &str, key: &str, end: usize) {
+        self.edits.push(Edit {
+            kind: WarningKind::ValueQuoted {
+                key: key.to_owned(),
+            },
+            line: index + 2,
+            column: 1,
+            guessed_lines: index + 1..end,
+        });
+        let object = self.lines[index + 1..end].join("\n");
+        let key = line.trim_end();
+        self.copy_line(&format!("{key} {}", double_quoted(&object)));
     }
 
     /// Returns true if the first text in a range of lines starts a flow collection.
@@ -213,6 +255,11 @@ impl<'a> ValuePosition<'a> {
                 value_offset: start,
             }),
         }
+    }
+
+    /// Returns true for the field `metadata` without a value in its line.
+    fn is_metadata(&self, value: &str) -> bool {
+        self.indent == 0 && value.is_empty() && is_spelling_of(self.key, "metadata")
     }
 
     /// Returns true for the value of the field `description`.

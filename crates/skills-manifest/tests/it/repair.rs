@@ -1,6 +1,7 @@
 //! Malformed frontmatter in the forms of published skills.
 
 use insta::assert_snapshot;
+use skills_manifest::{Document, Requirements};
 
 use crate::parse::read;
 
@@ -295,4 +296,95 @@ fn results_of_hostile_texts_are_bounded() {
         keys("  ")
     );
     assert!(skills_ref_compat::validate(merged.as_bytes(), "a").is_empty());
+}
+
+/// Returns the programs that the metadata of a hub requires, the description and the warnings.
+fn read_metadata(fields: &str) -> String {
+    let file = format!("---\nname: a\ndescription: d\n{fields}---\n");
+    let document = Document::parse(file.as_bytes()).unwrap();
+    let manifest = document.manifest();
+    let requirements = Requirements::new(manifest, None);
+    let mut out = format!("{requirements:?}\n");
+    for warning in document.warnings() {
+        out.push_str(&format!("{warning}\n"));
+    }
+    out
+}
+
+/// A hub writes JSON5 below `metadata:` in the first column, where YAML has no value.
+#[test]
+fn json_of_metadata_in_the_first_column_is_read_as_an_indented_one() {
+    let objects = [
+        "{\n  \"openclaw\": { \"requires\": { \"bins\": [\"curl\",], }, }, // why\n}\n",
+        "{ openclaw: { requires: { bins: ['curl'] } } }\n",
+    ];
+    for object in objects {
+        let indented: String = object.lines().map(|line| format!("  {line}\n")).collect();
+        let first = read_metadata(&format!("metadata:\n{object}license: MIT\n"));
+        let other = read_metadata(&format!("metadata:\n{indented}license: MIT\n"));
+        assert_eq!(first.lines().next(), other.lines().next(), "{object}");
+        assert!(first.contains("curl"), "{first}");
+    }
+}
+
+/// A line of it that could be a field is one, and a restriction after it is read.
+#[test]
+fn json_of_metadata_in_the_first_column_hides_no_field() {
+    let hidden = "metadata:\n{\n  \"a\": \"\ndisable-model-invocation: true\n\"\n}\n";
+    let after = "metadata:\n{\n  \"a\": 1\n}\ndisable-model-invocation: true\n";
+    let inside = "metadata:\n{\n  \"a\": [\n  disable-model-invocation: true\n  ]\n}\n";
+    for fields in [hidden, after, inside] {
+        let file = format!("---\nname: a\ndescription: d\n{fields}---\n");
+        let document = Document::parse(file.as_bytes()).unwrap();
+        assert!(!document.manifest().model_invocable(), "{fields}");
+    }
+    let unclosed = "metadata:\n{\n  \"a\": 1\nlicense: MIT\n";
+    let deep = format!(
+        "metadata:\n{{\n  \"a\": {}{}\n}}\n",
+        "[".repeat(100),
+        "]".repeat(100)
+    );
+    let other = "hooks:\n{\n  \"a\": 1\n}\n";
+    for fields in [unclosed, &deep, other] {
+        assert!(
+            read_metadata(fields).contains("recovered from its line"),
+            "{fields}"
+        );
+    }
+}
+
+/// Returns the warnings about a description.
+fn cut(description: &str) -> String {
+    let file = format!("---\nname: a\n{description}\nlicense: MIT\n---\n");
+    let document = Document::parse(file.as_bytes()).unwrap();
+    let warnings = document.warnings().iter().map(|warning| {
+        let position = warning.position().unwrap();
+        format!("{}:{} {warning}", position.line, position.column)
+    });
+    warnings.collect::<Vec<_>>().join("\n")
+}
+
+/// Authors write `#channel` and never see that the text ends there.
+#[test]
+fn a_description_that_a_comment_cuts_has_a_warning_with_its_column() {
+    assert_snapshot!(cut("description: Posts to the #deploys channel."), @"3:27 line 3: `description` ends at column 27, where ` #` starts a comment; put the text in quotes");
+    assert_snapshot!(cut("description: Gr\u{fc}\u{df}e\t#b"), @"3:20 line 3: `description` ends at column 20, where ` #` starts a comment; put the text in quotes");
+    assert_snapshot!(cut("description:\n  Posts to\n  the #deploys channel."), @"5:7 line 5: `description` ends at column 7, where ` #` starts a comment; put the text in quotes");
+    assert_snapshot!(cut("description: Posts\n  # to\n"), @"4:3 line 4: `description` ends at column 3, where ` #` starts a comment; put the text in quotes");
+}
+
+#[test]
+fn a_number_sign_in_a_text_cuts_nothing() {
+    for description in [
+        "description: C# and issue#1",
+        "description: \"Posts to the #deploys channel.\"",
+        "description: 'a #b'",
+        "description: \"quoted\" # of the author",
+        "description: >\n  Posts to the #deploys channel.",
+        "description: |- # a comment\n  a #b",
+        "description: a\n# of the next field",
+        "description: a\nmodel: b # of another field",
+    ] {
+        assert_eq!(cut(description), "", "{description}");
+    }
 }
