@@ -10,7 +10,8 @@ const FILE: &str = "xtask/src/tidy/crates.rs";
 ///
 /// [`Crate`] says which lines count. A budget is raised with a comment beside it that says what for.
 const CRATES: &[(&str, usize, &[&str])] = &[
-    ("skills-manifest", 8_900, &[]),
+    // Comments that cut a description, and JSON5 in the first column.
+    ("skills-manifest", 8_960, &[]),
     // Values and errors of strict validation have modules, so that no modules import each other.
     ("skills-ref-compat", 2_910, &["skills-manifest"]),
     ("skills-script", 7_600, &["skills-manifest"]),
@@ -42,7 +43,9 @@ const CRATES: &[(&str, usize, &[&str])] = &[
         "skills-install",
         // Recovery of a change at each of its steps; skills of a live server, and skills in memory.
         // Submodules, which are named in a message.
-        13_180,
+        // Addresses of pages and short forms of sources; zips of Windows and macOS; a skill that is
+        // left out of its source; the removal of a lock that was not used.
+        13_760,
         &[
             // Of the other column, but without features it is a table of addresses.
             "skills-egress without features",
