@@ -1,20 +1,20 @@
 //! A directory with installed skills, its lock file, and changes of both that are all or nothing.
 
 mod change;
+mod process_lock;
 
 use std::borrow::Cow;
 use std::collections::BTreeSet;
-use std::fs::File;
 use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
-use std::time::Duration;
 
 use cap_std::ambient_authority;
-use cap_std::fs::{Dir, OpenOptions};
-use skills_discovery::{DigestCache, INSTALL_DIRECTORY, LOCK_FILE, SkillFiles, parallel_map};
-use skills_store::{PrivateDir, lock_with_timeout};
+use cap_std::fs::Dir;
+use skills_discovery::{DigestCache, LOCK_FILE, SkillFiles, parallel_map};
+use skills_store::PrivateDir;
 
 use self::change::Change;
+use self::process_lock::ProcessLock;
 use crate::error::{InstallError, Repr};
 use crate::installed::Installed;
 use crate::signature::UNSIGNED;
@@ -27,11 +27,6 @@ use crate::{
 const SCRATCH: &str = ".skills-install/scratch";
 /// The directory of a project in which its skill directory is by default.
 const AGENTS_DIRECTORY: &str = ".agents";
-/// The file that processes lock.
-const PROCESS_LOCK: &str = ".skills-install/lock";
-
-/// How long to wait for another process.
-const MAX_LOCK_WAIT: Duration = Duration::from_secs(1);
 
 /// A directory with skills that this process alone changes.
 ///
@@ -67,7 +62,7 @@ enum Access {
     Exclusive {
         handle: Dir,
         /// Released when the store is dropped, or by the kernel when the process ends.
-        _process_lock: File,
+        process_lock: ProcessLock,
     },
     ReadOnly {
         /// `None` if there is no such directory.
@@ -110,20 +105,14 @@ impl Store {
     }
 
     fn open_observed(root: &Path, mut steps: StepObserver) -> Result<Self, InstallError> {
-        std::fs::create_dir_all(root).map_err(|error| InstallError::io("create", root, error))?;
-        let handle = Dir::open_ambient_dir(root, ambient_authority())
-            .map_err(|error| InstallError::io("open", root, error))?;
-        let failed = |error| InstallError::io("open", &root.join(INSTALL_DIRECTORY), error);
-        handle.create_dir_all(INSTALL_DIRECTORY).map_err(failed)?;
-        let process_lock = open_process_lock(&handle).map_err(failed)?;
-        acquire(&process_lock, root)?;
+        let (handle, process_lock) = ProcessLock::acquire(root)?;
         let lock_file = LockFile::read_from(&handle, root)?;
         change::recover(&handle, root, &lock_file, &mut steps)?;
         Ok(Self {
             root: root.to_owned(),
             access: Access::Exclusive {
                 handle,
-                _process_lock: process_lock,
+                process_lock,
             },
             lock_file,
             known_sources: KnownSources::default(),
@@ -452,9 +441,14 @@ impl Store {
 
 impl Drop for Store {
     fn drop(&mut self) {
-        if let Access::Exclusive { handle, .. } = &self.access {
+        if let Access::Exclusive {
+            handle,
+            process_lock,
+        } = &self.access
+        {
             // The next process removes what stays.
             let _ = remove_tree(handle, SCRATCH);
+            process_lock.remove_unused(handle);
         }
     }
 }
@@ -480,33 +474,6 @@ fn project(root: &Path) -> Option<&Path> {
         let is_agents = parent.file_name()? == AGENTS_DIRECTORY;
         parent.parent().filter(|_| is_agents)
     })
-}
-
-/// Opens the file that processes lock, without waiting for a reader if it is a FIFO.
-fn open_process_lock(handle: &Dir) -> io::Result<File> {
-    let mut options = OpenOptions::new();
-    options.write(true).create(true).truncate(false);
-    #[cfg(unix)]
-    {
-        use cap_std::fs::OpenOptionsExt;
-        options.custom_flags(rustix::fs::OFlags::NONBLOCK.bits().cast_signed());
-    }
-    let file = handle.open_with(PROCESS_LOCK, &options)?;
-    if file.metadata()?.is_file() {
-        Ok(file.into_std())
-    } else {
-        Err(io::Error::other("not a regular file"))
-    }
-}
-
-/// Locks a directory for this process. Waits a little for one that is about to end, and for programs
-/// that this process starts: until they run, they hold its files.
-fn acquire(file: &File, root: &Path) -> Result<(), InstallError> {
-    match lock_with_timeout(file, MAX_LOCK_WAIT) {
-        Ok(true) => Ok(()),
-        Ok(false) => Err(Repr::Busy(root.to_owned()).into()),
-        Err(error) => Err(InstallError::io("lock", &root.join(PROCESS_LOCK), error)),
-    }
 }
 
 /// Removes a directory with everything in it, if it exists.

@@ -97,8 +97,12 @@ impl Fixture {
         store.apply(plan)
     }
 
-    /// Returns the name and state of each installed skill.
+    /// Returns the name and state of each installed skill. A store that installed nothing has left no
+    /// directory.
     pub(crate) fn states(&self) -> Vec<String> {
+        if !self.path("skills").exists() {
+            return Vec::new();
+        }
         let verification = Verification::new(&self.path("skills")).unwrap();
         let states = verification.skills().iter();
         states

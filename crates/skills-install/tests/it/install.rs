@@ -771,3 +771,53 @@ fn skills_in_memory_are_complete() {
         .unwrap();
     assert_eq!(error.kind(), InstallErrorKind::Skill, "{error}");
 }
+
+/// What a refused installation created is gone, and what was there stays.
+#[cfg(unix)]
+#[test]
+fn a_store_that_installs_nothing_leaves_nothing() {
+    let fixture = Fixture::new();
+    fixture.skill("source/a", "").skill("own/mine", "");
+    fs::create_dir(fixture.path("empty")).unwrap();
+    for directory in ["x/y/skills", "empty", "own"] {
+        let store = Store::open(&fixture.path(directory)).unwrap();
+        assert!(
+            fixture
+                .path(directory)
+                .join(".skills-install/lock")
+                .exists()
+        );
+        drop(store);
+        assert!(!fixture.path(directory).join(".skills-install").exists());
+    }
+    assert!(!fixture.path("x").exists());
+    assert!(fixture.path("empty").exists() && fixture.path("own/mine/SKILL.md").exists());
+    // One that is not new may be in use by an older version.
+    fs::create_dir(fixture.path("empty/.skills-install")).unwrap();
+    drop(Store::open(&fixture.path("empty")).unwrap());
+    assert!(fixture.path("empty/.skills-install/lock").exists());
+    // After an installation it stays.
+    fixture.add("./source").unwrap();
+    assert!(fixture.path("skills/.skills-install/lock").exists());
+}
+
+/// A process that waited for the removed file has no lock that another one could have as well.
+#[cfg(unix)]
+#[test]
+fn a_removed_lock_excludes_nobody() {
+    let fixture = Fixture::new();
+    let root = fixture.path("skills");
+    for _ in 0..3 {
+        let first = Store::open(&root).unwrap();
+        let waiting = std::thread::spawn({
+            let root = root.clone();
+            move || Store::open(&root)
+        });
+        drop(first);
+        let second = waiting.join().unwrap().unwrap();
+        let third = Store::open(&root).err().map(|error| error.kind());
+        assert_eq!(third, Some(InstallErrorKind::Busy));
+        drop(second);
+        assert!(!root.exists());
+    }
+}
