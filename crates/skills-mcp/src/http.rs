@@ -92,10 +92,11 @@ pub struct HttpServer {
 }
 
 impl HttpServer {
-    /// Creates a configuration for an address; port 0 selects a free port.
+    /// Creates a configuration for an address; port 0 selects a free port. An IPv4 address that is
+    /// mapped to IPv6 (`::ffff:127.0.0.1`) is that IPv4 address.
     pub fn new(address: SocketAddr) -> Self {
         Self {
-            address,
+            address: SocketAddr::new(address.ip().to_canonical(), address.port()),
             allows_remote: false,
             tokens: vec![],
             hosts: vec![],

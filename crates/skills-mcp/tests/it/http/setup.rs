@@ -19,7 +19,11 @@ fn token(name: &str) -> BearerToken {
 
 #[tokio::test]
 async fn remote_addresses_need_permission_a_token_and_a_host() {
-    for address in ["0.0.0.0:0", "[::]:0", "192.0.2.1:80"] {
+    let mapped = ["[::ffff:0.0.0.0]:0", "[::ffff:192.0.2.1]:80"];
+    for address in ["0.0.0.0:0", "[::]:0", "192.0.2.1:80"]
+        .into_iter()
+        .chain(mapped)
+    {
         check(|http| http, address, HttpErrorKind::RemoteNotAllowed).await;
         check(
             |http| http.token(token("ci")).allow_host("a.example"),
@@ -40,6 +44,14 @@ async fn remote_addresses_need_permission_a_token_and_a_host() {
         )
         .await;
     }
+}
+
+/// The same loopback address in another spelling.
+#[tokio::test]
+async fn a_mapped_loopback_address_is_that_of_ipv4() {
+    let address = "[::ffff:127.0.0.1]:0".parse().unwrap();
+    let bound = HttpServer::new(address).bind().await.unwrap();
+    assert_eq!(bound.address().ip().to_string(), "127.0.0.1");
 }
 
 #[tokio::test]
