@@ -97,16 +97,17 @@ impl Add {
         let left_out = self.source.as_ref().and_then(|_| left_out(&plan));
         let performed = perform(store, plan, &directory, &self.install, context)?;
         // Those that are left out are not among the installed ones.
-        let trusted = match performed.exit {
-            Exit::Success | Exit::Failed => trust_installed(&installed, context)?,
-            _ => Vec::new(),
+        let trusted = if performed.is_applied {
+            trust_installed(&installed, context)?
+        } else {
+            Vec::new()
         };
-        if let Some(text) = left_out.filter(|_| performed.exit == Exit::Failed) {
+        if let Some(text) = left_out.filter(|_| performed.is_applied) {
             output.status(&text);
         }
         if output.is_json() {
             output.print_json(&performed.document)?;
-        } else if matches!(performed.exit, Exit::Success | Exit::Failed) {
+        } else if performed.is_applied {
             for name in &trusted {
                 let name = line(name);
                 output.status(&format!("trusted this content of `{name}` in the project"));

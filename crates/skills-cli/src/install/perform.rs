@@ -21,6 +21,8 @@ pub(crate) struct Performed {
     /// The plan as JSON, and whether it was applied; null if the output is text.
     pub(crate) document: Value,
     pub(crate) exit: Exit,
+    /// Whether the plan was applied, which it is also if it leaves out skills with failures.
+    pub(crate) is_applied: bool,
 }
 
 /// Shows a plan, asks for consent and applies it. Prints the result as text unless the output is
@@ -45,12 +47,17 @@ pub(crate) fn perform(
         false => Value::Null,
     };
     if let Some(exit) = findings.check_denied(&plan, &arguments.deny, output) {
-        return Ok(Performed { document, exit });
+        return Ok(Performed {
+            document,
+            exit,
+            is_applied: false,
+        });
     }
     if ask(&plan, &findings, directory, arguments.yes, output) == Consent::Denied {
         return Ok(Performed {
             document,
             exit: Exit::Denied,
+            is_applied: false,
         });
     }
     let exit = Exit::success_if(plan.failures().is_empty());
@@ -63,7 +70,11 @@ pub(crate) fn perform(
     } else {
         output.lines(done)?;
     }
-    Ok(Performed { document, exit })
+    Ok(Performed {
+        document,
+        exit,
+        is_applied: true,
+    })
 }
 
 /// Prints what a plan would change, and then `rest` if the output is text.
@@ -84,6 +95,7 @@ pub(crate) fn preview(
     Ok(Performed {
         document: plan_json(plan, &findings, directory),
         exit: denied.unwrap_or_else(|| Exit::success_if(plan.failures().is_empty())),
+        is_applied: false,
     })
 }
 
