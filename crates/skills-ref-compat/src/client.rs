@@ -149,6 +149,7 @@ impl Client {
         linter.check_description();
         linter.check_compatibility();
         linter.check_fields();
+        linter.check_argument_hint();
         linter.check_metadata();
         linter.diagnostics
     }
@@ -302,6 +303,22 @@ impl Linter<'_> {
                 let message = format!("field `{shown}` is ignored by {client}");
                 self.report("field-ignored", Severity::Warning, key, message);
             }
+        }
+    }
+
+    fn check_argument_hint(&mut self) {
+        let hint = self.document.manifest().extra().get("argument-hint");
+        let is_text = hint.is_none_or(|hint| hint.is_string() || hint.is_null());
+        if self.rules.rejects_hint_list && !is_text {
+            let client = self.client;
+            let message =
+                format!("`argument-hint` is not text (rejected by {client}); put it in quotes");
+            self.report(
+                "argument-hint-type",
+                Severity::Error,
+                "argument-hint",
+                message,
+            );
         }
     }
 

@@ -62,6 +62,9 @@ pub(super) struct ClientRules {
     pub(super) rejects_angle_brackets: bool,
     /// Whether a field outside of the specification is an error.
     pub(super) rejects_unknown_fields: bool,
+    /// Whether a skill is rejected because of an `argument-hint` that is not text, such as `[file]`
+    /// without quotes.
+    pub(super) rejects_hint_list: bool,
     /// The fields outside of the specification that the client reads.
     pub(super) extra_fields: &'static [&'static str],
 }
@@ -78,6 +81,7 @@ impl ClientRules {
         description_max_chars: None,
         rejects_angle_brackets: false,
         rejects_unknown_fields: false,
+        rejects_hint_list: false,
         extra_fields: &[],
     };
     /// The rules of the specification, as its reference validator applies them.
@@ -137,6 +141,8 @@ impl ClientRules {
                 // skips it silently. The stricter of the two counts.
                 directory_mismatch_severity: Some(Severity::Error),
                 rejects_unknown_fields: false,
+                // The command line since version 1.0.65.
+                rejects_hint_list: true,
                 extra_fields: &[
                     "argument-hint",
                     "disable-model-invocation",

@@ -187,3 +187,19 @@ fn clients_differ() {
         assert_eq!(client.lint(&good, "good"), [], "{client}");
     }
 }
+
+/// YAML reads brackets without quotes as a list. Copilot CLI rejects the skill since 1.0.65; the others
+/// show the list or ignore the field.
+#[test]
+fn an_argument_hint_that_is_not_text_is_rejected_by_copilot() {
+    let reporting = |hint: &str| {
+        let frontmatter = format!("name: a\ndescription: d\nargument-hint: {hint}");
+        clients_reporting("argument-hint-type", &frontmatter, "a")
+    };
+    for hint in ["[file]", "[a, b]", "{a: b}", "7", "true"] {
+        assert_eq!(reporting(hint), "copilot", "{hint}");
+    }
+    for hint in ["\"[file]\"", "file", "", "'7'"] {
+        assert_eq!(reporting(hint), "", "{hint}");
+    }
+}
