@@ -112,7 +112,8 @@ impl Add {
                 let name = line(name);
                 output.status(&format!("trusted this content of `{name}` in the project"));
             }
-            if trusted.len() < installed.len() || installed.is_empty() {
+            let are_trusted = trusted.len() == installed.len() && !installed.is_empty();
+            if performed.exit == Exit::Success && !are_trusted {
                 help_with_trust(&directory, context)?;
             }
         }

@@ -494,13 +494,12 @@ fn a_missing_program_is_named() {
 }
 
 #[test]
-fn windows_line_ends_of_a_shell_script_are_the_cause() {
+fn windows_line_ends_of_a_shell_script_are_repaired() {
     need_sandbox!();
     let fixture = skill("main.sh", "set -euo pipefail\r\necho hi\r\n");
-    insta::assert_snapshot!(explanation(&run(&fixture, &[])), @"
-    note: `scripts/main.sh` has Windows line ends (CRLF), which a shell reads as a part of each line
-    help: convert the line ends of the script to LF, as `dos2unix` does
-    ");
+    let done = run(&fixture, &[]);
+    assert_eq!((done.code, &*done.stdout), (0, "hi\n"), "{}", done.page());
+    insta::assert_snapshot!(explanation(&done), @"note: scripts with line ends or a byte order mark of Windows run from a repaired private copy: `scripts/main.sh`");
 }
 
 /// No package of this name is suggested: any user of an index can register one.

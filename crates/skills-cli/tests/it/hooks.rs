@@ -331,7 +331,7 @@ fn hooks_of_active_skills_guard_the_tools_of_the_server() {
         let mut command = command_with_state(&arguments, directories[0].path(), &state);
         command.current_dir(fixture.path());
         let mut server = Server::connect(command, directories.into());
-        let secret = json!({"command": "tee secret"});
+        let secret = json!({"command": "tee -i secret"});
         let before = server.call("skills_bash", &secret);
         assert_eq!(
             before["structuredContent"]["error"]["code"],

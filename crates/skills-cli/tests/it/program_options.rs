@@ -110,7 +110,8 @@ fn scripts_start_in_the_workspace_in_each_way() {
     assert!(
         skill
             .iter()
-            .all(|page| page.contains("Read-only file system"))
+            .all(|page| page.contains("wrote `out.txt` into the directory of the skill")),
+        "{skill:?}"
     );
 }
 
