@@ -78,7 +78,7 @@ impl fmt::Display for ScriptProblem {
                 "has line ends of Windows (CRLF), which are repaired for a run; other clients fail",
             ),
             ScriptProblemKind::MixedLineEnds => f.write_str(
-                "has a line end of Windows (CRLF) among others, which a shell takes for a part of a word",
+                "has a line end of Windows (CRLF) among others, which a shell reads as a part of a word",
             ),
             ScriptProblemKind::ByteOrderMark => f.write_str(
                 "begins with a byte order mark, which is removed for a run; other clients fail",

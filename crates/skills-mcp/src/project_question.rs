@@ -55,7 +55,7 @@ impl ProjectQuestion {
     /// Asks the user once per connection, if skills wait, and activates those of a positive answer. The
     /// approver [has the prompt](ElicitationApprover::unresolved) if the client shows it and calls again.
     ///
-    /// One user of several does not decide for the others, and over HTTP without a session nobody knows
+    /// One user of several does not decide for the others, and over HTTP without a session it is not known
     /// who was asked.
     pub(crate) async fn ask(
         &self,
@@ -80,9 +80,12 @@ impl ProjectQuestion {
         let Ok(Some(waiting)) = waiting.await else {
             return;
         };
+        if waiting.skills().is_empty() {
+            return;
+        }
         // Of two calls at the same time, one asks.
         let was_asked = self.0.swap(true, Ordering::Relaxed);
-        if waiting.skills().is_empty() || was_asked && !call.has_response {
+        if was_asked && !call.has_response {
             return;
         }
         let question = waiting.question(&project.directory);

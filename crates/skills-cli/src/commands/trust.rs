@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 use serde_json::{Value, json};
-use skills_runtime::policy::{Approval, BoxError, Question};
+use skills_runtime::policy::{Approval, BoxError, PermissionDecision, Question};
 use skills_runtime::{
     Authorization, ExecutionOptions, FileApprovalStore, HookOptions, HookPreview, Preview,
     RunTarget, SkillPrograms, SkillRuntime,
@@ -183,7 +183,8 @@ impl Trust {
     ) -> anyhow::Result<Exit> {
         let all = format!("any of its {} scripts", scripts.len());
         let mut decided = None;
-        let mut approved = None;
+        let mut approved: Option<Preview> = None;
+        let mut decisions: Vec<PermissionDecision> = Vec::new();
         for script in scripts {
             let mut options = options.clone();
             options.target = RunTarget::Script(script);
@@ -197,14 +198,23 @@ impl Trust {
                 if approved.is_none() {
                     shown.command = all.split(' ').map(str::to_owned).collect();
                 }
-                self.ask(&preview, &shown, output)?;
+                let declined = match &approved {
+                    Some(_) => format!("what `{}` needs in addition is not approved", preview.skill),
+                    None => declined(&preview),
+                };
+                ask(&shown, &declined, output)?;
             }
             // Fails if the skill or its request changed since it was shown.
             let decision = runtime.executor().approve(name, &options, &question)?;
-            approved = Some((preview, decision));
+            for decision in decision.decisions() {
+                if !decisions.contains(decision) {
+                    decisions.push(decision.clone());
+                }
+            }
+            approved = Some(preview);
         }
         match (approved, decided) {
-            (Some((preview, decision)), _) => report_approved(&preview, &decision, output),
+            (Some(preview), _) => report_approved(&preview, &decisions, output),
             (None, Some(preview)) => report_decided(&preview, output),
             (None, None) => {
                 let message = format!("cannot approve `{name}`: it has no scripts");
@@ -226,18 +236,21 @@ impl Trust {
             return report_decided(preview, output);
         };
         if !self.yes {
-            self.ask(preview, question, output)?;
+            ask(question, &declined(preview), output)?;
         }
         // Fails if the skill or its request changed since it was shown.
         let decision = runtime.executor().approve(name, options, question)?;
-        report_approved(preview, &decision, output)
+        report_approved(preview, decision.decisions(), output)
     }
+}
 
-    fn ask(&self, preview: &Preview, question: &Question, output: Output) -> anyhow::Result<()> {
-        let declined = format!("`{}` is not approved", preview.skill);
-        let confirmation = "Approve this content permanently? [y/N]";
-        require_consent(question, confirmation, &declined, output)
-    }
+fn declined(preview: &Preview) -> String {
+    format!("`{}` is not approved", preview.skill)
+}
+
+fn ask(question: &Question, declined: &str, output: Output) -> anyhow::Result<()> {
+    let confirmation = "Approve this content permanently? [y/N]";
+    require_consent(question, confirmation, declined, output)
 }
 
 /// Returns the scripts of a skill that a run selects from; none if it has none or is not found.
@@ -260,10 +273,9 @@ fn scripts_of(runtime: &SkillRuntime, name: &str) -> Vec<String> {
 /// Reports what is granted from now on.
 fn report_approved(
     preview: &Preview,
-    decision: &Authorization,
+    decisions: &[PermissionDecision],
     output: Output,
 ) -> anyhow::Result<Exit> {
-    let decisions = decision.decisions();
     if output.is_json() {
         let document =
             json!({"skill": preview.skill, "digest": preview.digest, "decisions": decisions});
@@ -275,6 +287,7 @@ fn report_approved(
     }
     Ok(Exit::Success)
 }
+
 /// Reports a request that needs no approval, or that no approval can allow.
 fn report_decided(preview: &Preview, output: Output) -> anyhow::Result<Exit> {
     let skill = &preview.skill;

@@ -42,7 +42,7 @@ fn scripts_are_validated_with_path_and_line() {
     skills/one/scripts/e.R:1: warning: `scripts/e.R` runs with `no-such-program`, which is not found on this host
     skills/one/scripts/query:1: warning: `scripts/query` has no extension and is not executable; other clients cannot start it
     skills/one/scripts/x.py:1: warning: `scripts/x.py` is a symlink that leads out of the skill, to `../../../lib/x.py`
-    skills/one/scripts/b.sh:2: warning: `scripts/b.sh` has a line end of Windows (CRLF) among others, which a shell takes for a part of a word
+    skills/one/scripts/b.sh:2: warning: `scripts/b.sh` has a line end of Windows (CRLF) among others, which a shell reads as a part of a word
     ");
     let document = fixture
         .run("", &["validate", "skills/one", "--json"])

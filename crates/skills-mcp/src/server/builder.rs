@@ -141,7 +141,7 @@ impl ServerBuilder {
     /// canonical path. A positive answer holds for exactly these skills with their present content;
     /// `record` stores it, on a blocking thread, and its error is logged. Clients without elicitation or
     /// without a session, and those of a [server with several users](Self::multi_user), are not asked.
-    /// Default: nobody is asked.
+    /// Default: no question.
     pub fn project(
         mut self,
         directory: impl Into<PathBuf>,
