@@ -5,6 +5,7 @@ mod denial_hints;
 mod hooks;
 mod live_output;
 mod output_files;
+mod own_directory;
 mod project_skill;
 mod report;
 mod run_terminal;
@@ -138,8 +139,8 @@ impl Run {
         };
         let runtime = context.build(self.with_profile(builder)?);
         let mut options = self.options(context)?;
-        lookup::note_other_skills(&runtime, &name, context);
         if self.dry_run {
+            lookup::note_other_skills(&runtime, &name, context);
             let preview = runtime.executor().preview(&name, &options);
             let preview = preview.map_err(|error| explain_error(&runtime, &name, error))?;
             self.check_deterministic(&preview.mode)?;
@@ -149,14 +150,16 @@ impl Run {
             project_skill::ask_for_trust(&runtime, &name, context)?;
         }
         let unseen = UnseenFile::find(self, &runtime, &name, context);
-        if let Some(workspace) = unseen
-            .as_ref()
-            .and_then(|file| file.ask_for_workspace(self))
-        {
+        let workspace = match &unseen {
+            Some(file) => file.ask_for_workspace(self),
+            None => own_directory::ask(self, &runtime, &name, context),
+        };
+        if let Some(workspace) = workspace {
             let mut with_workspace = self.clone();
             with_workspace.what.programs.workspace = Some(workspace);
             return with_workspace.run(context);
         }
+        lookup::note_other_skills(&runtime, &name, context);
         let terminal = self.connect_terminal(&mut options, context)?;
         let input = self.connect_input(&mut options);
         set_output_limits(&mut options, output);

@@ -199,7 +199,9 @@ impl Trust {
                     shown.command = all.split(' ').map(str::to_owned).collect();
                 }
                 let declined = match &approved {
-                    Some(_) => format!("what `{}` needs in addition is not approved", preview.skill),
+                    Some(_) => {
+                        format!("what `{}` needs in addition is not approved", preview.skill)
+                    }
                     None => declined(&preview),
                 };
                 ask(&shown, &declined, output)?;

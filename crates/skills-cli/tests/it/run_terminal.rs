@@ -30,7 +30,12 @@ impl Scripted {
 
     fn command(&self, options: &[&str]) -> Command {
         let root = self.tree.path("skills").display().to_string();
-        let arguments = [&["run", "one", "--root", &root], options].concat();
+        // No question about the working directory.
+        let place: &[&str] = match options.contains(&"--workspace") {
+            true => &[],
+            false => &["--cwd", "skill"],
+        };
+        let arguments = [&["run", "one", "--root", &root], place, options].concat();
         let mut command = command(&arguments, &self.tree.path("scratch"));
         command.env("TERM", "xterm-256color");
         command

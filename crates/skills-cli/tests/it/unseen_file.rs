@@ -211,3 +211,38 @@ fn a_name_forges_no_part_of_the_question() {
     let (code, text) = answered(command, "[y]es / [N]o", "y", || {});
     assert!(code == 1 && !text.contains("[N]o"), "{text}");
 }
+
+/// A program that scans `.` would report on its own skill, with exit code 0.
+#[test]
+fn a_program_without_a_workspace_is_offered_the_working_directory() {
+    if skip_without_sandbox() {
+        return;
+    }
+    let project = Project::new();
+    let script = "import os, sys\nprint(sorted(os.listdir('.')), file=sys.stderr)\n";
+    project.0.script("one", "main.py", script);
+    let question = "Let the program read and write all of `";
+    let (code, shown) = project.ask(&[], &["--root=."], "y");
+    assert!(
+        code == 0 && shown.contains(question) && shown.contains("'form.txt'"),
+        "{shown}"
+    );
+    for answer in ["", "n", "x"] {
+        let (_, shown) = project.ask(&[], &[], answer);
+        assert!(shown.contains("'SKILL.md'"), "{answer}: {shown}");
+    }
+    // Other options say where it starts, or answer for the skill and not about a directory.
+    for options in [
+        &["--yes"][..],
+        &["--deny"],
+        &["--cwd", "skill"],
+        &["--workspace", "."],
+    ] {
+        let (_, shown) = project.ask(options, &[], "y");
+        assert!(!shown.contains("[N]o"), "{options:?}: {shown}");
+    }
+    // A home directory is too much for a skill.
+    let command = project.command("home", &[], &[]);
+    let (_, shown) = answered(command, "[y]es / [N]o", "y", || {});
+    assert!(!shown.contains("[N]o"), "{shown}");
+}

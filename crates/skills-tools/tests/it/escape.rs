@@ -430,9 +430,16 @@ async fn a_run_does_not_change_its_skill() {
     let before = tree(&host.path("skills"));
     // Even a grant to write everywhere does not include the skill.
     for tools in [host.tools(), host.allowing(&["spawn", &host.write_rule()])] {
-        all_refused(&run(&tools, "scripts/change.py").await, lines.len() - 3);
-        all_refused(&run_engine(&tools, "change").await, lines.len() - 3);
-        assert_eq!(tree(&host.path("skills")), before);
+        // With namespaces the attempts change a layer, which ends with the run.
+        for _ in 0..2 {
+            for output in [
+                run(&tools, "scripts/change.py").await,
+                run_engine(&tools, "change").await,
+            ] {
+                assert!(output.text().contains("alias "), "{}", output.text());
+                assert_eq!(tree(&host.path("skills")), before);
+            }
+        }
     }
     let tools = host.allowing(&["spawn", &host.write_rule()]);
     for command in [

@@ -154,7 +154,7 @@ fn shown(path: &str) -> String {
 }
 
 /// Returns a path for a line; `None` if it is longer than the limit.
-fn shown_whole(path: &str) -> Option<String> {
+pub(super) fn shown_whole(path: &str) -> Option<String> {
     let text = quotable(path);
     (text.chars().count() <= MAX_SHOWN_CHARS).then_some(text)
 }
