@@ -4,7 +4,9 @@ use std::collections::BTreeSet;
 
 use crate::files::ReadFile;
 use crate::listed::{ListedPackage, Registry};
-use crate::module_names::{is_at_or_below, is_shared_namespace, package_of_module};
+use crate::module_names::{
+    is_at_or_below, is_shared_namespace, module_of_package, package_of_module,
+};
 
 /// The directory with the sources of WebAssembly modules. What they import is built into the module,
 /// and some of it is part of `skills build`.
@@ -112,14 +114,6 @@ pub fn imported_python_packages(paths: &[String], read: &ReadFile<'_>) -> Vec<Im
         }
     }
     found
-}
-
-/// Returns the part of an imported module that its package has to contain.
-fn module_of_package(module: &str) -> &str {
-    if is_shared_namespace(module) {
-        return module;
-    }
-    module.split('.').next().unwrap_or(module)
 }
 
 impl ImportedPackage {
@@ -398,6 +392,58 @@ console.log(' from here');
             "etree",
         ] {
             assert_eq!(package(reported), None, "{reported}");
+        }
+    }
+
+    /// The package has the module, and not what the statement imports from it.
+    #[test]
+    fn a_package_of_a_shared_namespace_has_the_module_of_the_table() {
+        for (line, reported, expected) in [
+            (
+                "from azure.storage.blob import BlobServiceClient",
+                "azure.storage",
+                "azure-storage-blob azure.storage.blob",
+            ),
+            (
+                "from azure.identity import DefaultAzureCredential",
+                "azure",
+                "azure-identity azure.identity",
+            ),
+            (
+                "from google.protobuf.message import Message",
+                "google.protobuf",
+                "protobuf google.protobuf",
+            ),
+            (
+                "from google.cloud.storage import Client",
+                "google.cloud",
+                "google-cloud-storage google.cloud.storage",
+            ),
+            (
+                "from google.cloud import storage",
+                "google",
+                "google-cloud-storage google.cloud.storage",
+            ),
+            (
+                "from ruamel.yaml import YAML",
+                "ruamel",
+                "ruamel.yaml ruamel.yaml",
+            ),
+            (
+                "from mysql.connector import connect",
+                "mysql",
+                "mysql-connector-python mysql.connector",
+            ),
+            (
+                "import snowflake.connector.errors",
+                "snowflake",
+                "snowflake-connector-python snowflake.connector",
+            ),
+        ] {
+            let found =
+                imported_package(&["a.py".to_owned()], &|_| Some(line.to_owned()), reported);
+            let found = found.map(|found| format!("{} {}", found.package, found.module));
+            assert_eq!(found.as_deref(), Some(expected), "{line}");
         }
     }
 

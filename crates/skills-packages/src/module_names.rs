@@ -201,7 +201,7 @@ pub fn is_known_module(registry: Registry, module: &str) -> bool {
 pub fn package_of_module(registry: Registry, module: &str) -> Option<ListedPackage> {
     let name = match registry {
         Registry::Pypi => {
-            if let Some(package) = known_package(module) {
+            if let Some((_, package)) = known_package(module) {
                 return ListedPackage::of_registry(registry, package, "settings").ok();
             }
             let top = module.split('.').next().unwrap_or(module);
@@ -223,12 +223,19 @@ pub fn package_of_module(registry: Registry, module: &str) -> Option<ListedPacka
     ListedPackage::of_registry(registry, name, "settings").ok()
 }
 
-/// Returns the well-known package of a Python module that has another name.
-fn known_package(module: &str) -> Option<&'static str> {
-    let known = PYTHON_PACKAGES
-        .iter()
-        .find(|(known, _)| is_at_or_below(module, known));
-    known.map(|(_, package)| *package)
+/// Returns the part of an imported Python module that its package has to contain. What follows can be
+/// a class or a function.
+pub(crate) fn module_of_package(module: &str) -> &str {
+    match known_package(module) {
+        Some((known, _)) => known,
+        None => module.split('.').next().unwrap_or(module),
+    }
+}
+
+/// Returns the well-known package of a Python module that has another name, after its own module.
+fn known_package(module: &str) -> Option<(&'static str, &'static str)> {
+    let mut known = PYTHON_PACKAGES.iter().copied();
+    known.find(|(known, _)| is_at_or_below(module, known))
 }
 
 /// Returns true for a module and for what is in it.
