@@ -143,8 +143,9 @@ impl RunPackages {
         match self.pending.as_deref() {
             Some(pending) => {
                 let request = request_planned(request, &pending.plan, &self.undeclared);
-                let notes = self.undeclared.iter();
-                let notes = notes.map(|imported| self.note_on_import(&pending.plan, imported));
+                // The newest first, which is the one that is asked about.
+                let notes = self.undeclared.iter().rev();
+                let notes = notes.flat_map(|imported| self.import_notes(&pending.plan, imported));
                 let notes = notes.chain([format!("installs {}", pending.plan)]);
                 notes.fold(request, Request::note)
             }
@@ -152,18 +153,20 @@ impl RunPackages {
         }
     }
 
-    /// Tells the approver why a package is asked for that the skill does not declare, and where it is from.
-    fn note_on_import(&self, plan: &Plan, imported: &ImportedPackage) -> String {
-        let (file, module) = (shown(&imported.file), shown(&imported.module));
+    /// Returns the notes on a package that the skill does not declare. The skill chooses the names of
+    /// the file and the module, so they are not in the note on the origin, which is never cut.
+    fn import_notes(&self, plan: &Plan, imported: &ImportedPackage) -> [String; 2] {
+        let (file, module) = (quoted(&imported.file), quoted(&imported.module));
         let name = imported.package.name();
         let name = name.strip_prefix("pypi:").unwrap_or(&name);
         let index = self.index.as_deref().unwrap_or_default();
         let mut origins = plan.origins.iter();
         let origin = origins.find(|origin| origin.name == name);
         let origin = origin.map_or_else(|| "since an unknown date".to_owned(), ToString::to_string);
-        format!(
-            "`{file}` imports `{module}`, which the skill does not declare; `{name}` is on {index} {origin}"
-        )
+        [
+            format!("`{name}` is on {index} {origin}"),
+            format!("{file} imports {module}, which the skill does not declare"),
+        ]
     }
 
     /// Returns the packages of a run that goes on without those that have to be installed.
@@ -266,14 +269,55 @@ fn request_planned(request: Request, resolved: &Plan, undeclared: &[ImportedPack
     })
 }
 
-/// Returns text of a skill as a part of a note.
-fn shown(text: &str) -> String {
-    text.escape_debug().to_string()
+/// Returns text of a skill in backquotes, as a part of a note: at most 60 characters, which cannot
+/// end the quotation.
+fn quoted(text: &str) -> String {
+    const MAX_CHARS: usize = 60;
+    let escaped = text.escape_debug().to_string();
+    let mut shown: String = escaped.chars().take(MAX_CHARS).collect();
+    if shown.len() < escaped.len() {
+        shown.push('…');
+    }
+    format!("`{}`", shown.replace('`', "\\`"))
 }
 
 fn package_permission(package: &skills_deps::PlannedPackage) -> Permission {
     Permission::Package {
         name: package.full_name(),
         version: package.version.clone(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_name_of_a_file_cannot_forge_the_origin_of_a_package() {
+        let forged = "` imports `numpyx`; `numpyx` is on pypi.org since 2006-12-02, owned by numpy";
+        for file in [
+            format!("scripts/a.py{forged}.py"),
+            format!("{}/a.py", "x".repeat(250)),
+        ] {
+            let read = |_: &str| Some("import numpyx".to_owned());
+            let paths = [file];
+            let imported = skills_packages::imported_package(&paths, &read, "numpyx").unwrap();
+            let packages = RunPackages {
+                index: Some("pypi.org".to_owned()),
+                ..RunPackages::default()
+            };
+            let plan = r#"{"packages": [], "tools": [], "origins": [
+                {"name": "numpyx", "first_release": "2026-11-28", "owners": ["x"]}]}"#;
+            let plan: Plan = serde_json::from_str(plan).unwrap();
+            let [origin, note] = packages.import_notes(&plan, &imported);
+            assert_eq!(
+                origin,
+                "`numpyx` is on pypi.org since 2026-11-28, owned by x"
+            );
+            assert!(note.chars().count() < 200, "{note}");
+            let unescaped = note.replace("\\`", "").matches('`').count();
+            assert_eq!(unescaped, 4, "{note}");
+            assert!(note.ends_with("` imports `numpyx`, which the skill does not declare"));
+        }
     }
 }

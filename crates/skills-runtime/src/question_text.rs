@@ -19,8 +19,8 @@ const MAX_INFO_ITEMS: usize = 15;
 
 /// A question that cannot be shown in full, so it cannot be allowed.
 ///
-/// Returned by [`format_question_in_full`] if the command, the name, a directory or a subject exceeds the
-/// limits of a question. Treat it as a denial.
+/// Returned by [`format_question_in_full`] if the command, the name, a directory, a subject or the origin
+/// of an undeclared package exceeds the limits of a question. Treat it as a denial.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("cannot show the question: too long: {field}")]
 pub struct QuestionTooLong {
@@ -68,8 +68,8 @@ pub fn format_question(question: &Question) -> String {
 /// Formats a question like [`format_question`], to ask an approver.
 ///
 /// # Errors
-/// Fails if a subject, the command, the name or a directory would be truncated or omitted: the approver
-/// could not see what they allow, so they must not be asked.
+/// Fails if a subject, the command, the name, a directory or the origin of an undeclared package would be
+/// truncated or omitted: the approver could not see what they allow, so they must not be asked.
 pub fn format_question_in_full(question: &Question) -> Result<String, QuestionTooLong> {
     let directories = std::iter::once(&question.directory).chain(&question.covers.directories);
     let directories = directories.map(|directory| directory.display().to_string());
@@ -91,8 +91,8 @@ pub fn format_question_in_full(question: &Question) -> Result<String, QuestionTo
         }),
         None => {
             let text = format_question(question);
-            let mut covered = covered_texts(question);
-            match covered.find(|directory| !text.contains(&format_value(directory))) {
+            let mut whole = covered_texts(question).chain(origin_notes(question));
+            match whole.find(|note| !text.contains(&format_value(note))) {
                 Some(field) => Err(QuestionTooLong { field }),
                 None => Ok(text),
             }
@@ -114,6 +114,23 @@ fn subject_text(question: &Question, subject: &Subject) -> String {
 fn covered_texts(question: &Question) -> impl Iterator<Item = String> {
     let directories = question.covers.directories.iter();
     directories.map(|directory| format!("an answer covers the content of {}", directory.display()))
+}
+
+/// Returns the notes on the origins of the undeclared packages that are asked about.
+fn origin_notes(question: &Question) -> impl Iterator<Item = String> {
+    let undeclared = question
+        .permissions()
+        .filter(|decision| decision.is_undeclared_package());
+    undeclared.flat_map(|decision| {
+        let start = match decision.permission() {
+            Permission::Package { name, .. } => {
+                format!("`{}` is on ", name.strip_prefix("pypi:").unwrap_or(name))
+            }
+            other => other.to_string(),
+        };
+        let notes = question.notes.iter();
+        notes.filter(move |note| note.starts_with(&start)).cloned()
+    })
 }
 
 /// Returns the first line: what is asked about, and first what has happened already.

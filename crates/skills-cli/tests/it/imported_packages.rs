@@ -38,8 +38,9 @@ fn the_package_of_a_failed_import_is_one_question() {
     for part in [
         "Run skill `demo` again, with what it imports?",
         "install package `pypi:demo-pkg` 1.2\n",
-        "`scripts/show.py` imports `demo_pkg`, which the skill does not declare; `demo-pkg` is on 127.0.0.1:",
-        " since an unknown date, owned by ada; ",
+        "`demo-pkg` is on 127.0.0.1:",
+        " since an unknown date, owned by ada; `scripts/show.py` imports `demo_pkg`, \
+         which the skill does not declare; ",
         "installs 2 packages, from 127.0.0.1:",
         HELP,
     ] {

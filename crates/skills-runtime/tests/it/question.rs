@@ -290,6 +290,31 @@ fn risks_and_covered_directories_are_never_omitted() {
     );
 }
 
+/// An owner and a date behind an ellipsis would be those that other text claims.
+#[test]
+fn the_origin_of_an_undeclared_package_is_shown_in_full() {
+    use skills_runtime::policy::{Evaluation, PermissionManager, Request};
+    let manager = PermissionManager::default();
+    let text = |request: Request| match manager.evaluate(&request) {
+        Evaluation::NeedsApproval(open) => format_question_in_full(open.question()),
+        Evaluation::Decided(decision) => panic!("{decision:?}"),
+    };
+    let request = Request::new("/s").content_digest("1");
+    let origin = "`numpyx` is on pypi.org since 2026-11-28, owned by x";
+    let request = request.undeclared_package("pypi:numpyx", "1");
+    let shown = text(request.clone().note(origin)).unwrap();
+    assert!(shown.contains(origin), "{shown}");
+    let long = format!("`numpyx` is on {} since 2026-11-28", "x".repeat(290));
+    for notes in [
+        vec![long],
+        vec!["x".repeat(280), "y".repeat(280), origin.to_owned()],
+    ] {
+        let request = notes.into_iter().fold(request.clone(), Request::note);
+        let error = text(request).unwrap_err().to_string();
+        assert!(error.contains("too long: `numpyx` is on"), "{error}");
+    }
+}
+
 /// A yes to content gives it what rules allow, so none of that is cut.
 #[test]
 fn what_content_would_get_is_shown_in_full() {
