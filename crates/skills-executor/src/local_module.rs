@@ -1,5 +1,5 @@
-//! Modules of Python that a program does not find and that are no packages: anybody could register a
-//! package of their name.
+//! Modules of Python that a program does not find and that are files, not packages: anybody could
+//! register a package of their name.
 
 use std::path::{Path, PathBuf};
 
@@ -8,6 +8,7 @@ use cap_std::fs::Dir;
 
 use crate::explain::LocalModulePlace;
 use crate::options::Workspace;
+use crate::packages::imported_module;
 use crate::plan::Planned;
 
 /// The most directories beside a skill that are searched for a module.
@@ -15,15 +16,18 @@ const MAX_NEIGHBORS: usize = 200;
 /// The ends of the names of files that are modules, and of directories with their stubs.
 const MODULE_SUFFIXES: [&str; 5] = ["", ".py", ".pyi", ".pyc", "-stubs"];
 
-/// Returns where a module is that a program did not find, unless it is not local.
+/// Returns where a module is that a program did not find, unless it is not local. `reported` is its
+/// name as the program wrote it.
 ///
-/// Outside of the skill only what its `script` imports is searched: a program may name a module to learn
-/// what exists.
+/// Outside of the skill only what its `script` or another file of it imports is searched: a program may
+/// name a module to learn what exists.
 pub(crate) fn local_module(
-    module: &str,
+    reported: &str,
     planned: &Planned,
     script: (&str, &str),
 ) -> Option<LocalModulePlace> {
+    let imported = imported_module(planned, reported);
+    let module = imported.as_deref().unwrap_or(reported);
     let top = module.split('.').next().unwrap_or(module);
     let skill = planned.skill()?;
     let listing = skill.files.list("").unwrap_or_default();
@@ -35,7 +39,8 @@ pub(crate) fn local_module(
         return Some(LocalModulePlace::SkillDirectory);
     }
     let is_name = !top.is_empty() && top.chars().all(|c| c.is_alphanumeric() || c == '_');
-    if !is_name || !script.1.lines().any(|line| imports(line, top)) {
+    let is_imported = || imported.is_some() || script.1.lines().any(|line| imports(line, top));
+    if !is_name || !is_imported() {
         return None;
     }
     let parent = skill.entry.directory().parent();
@@ -109,7 +114,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_module_of_the_skill_is_no_package() {
+    fn a_module_of_the_skill_is_not_a_package() {
         let paths = [
             "SKILL.md",
             "scripts/run.py",

@@ -59,6 +59,10 @@ impl RunPackages {
     }
 }
 
+pub(crate) fn imported_module(_planned: &Planned, _reported: &str) -> Option<String> {
+    None
+}
+
 pub(crate) fn with_package_advice(
     _planned: &Planned,
     _packages: &RunPackages,

@@ -25,7 +25,7 @@ use skills_sandbox::{Job, ScriptType};
 use crate::error::RuntimeError;
 use crate::plan::Planned;
 
-pub(crate) use advice::{mentioned_packages_of, with_package_advice};
+pub(crate) use advice::{imported_module, mentioned_packages_of, with_package_advice};
 pub use config::PackageConfig;
 use declared::declaring_script;
 pub(crate) use declared::{DeclaringRun, MissingPackages, declared_packages, script_of};

@@ -1,4 +1,4 @@
-//! Packages whose modules the scripts of a skill import.
+//! Packages that the scripts of a skill import.
 
 use std::collections::BTreeSet;
 
@@ -53,7 +53,7 @@ pub fn imported_packages(paths: &[String], read: &ReadFile<'_>) -> Vec<ListedPac
     packages
 }
 
-/// A package whose module a Python file of a skill imports.
+/// A package that a Python file of a skill imports.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct ImportedPackage {

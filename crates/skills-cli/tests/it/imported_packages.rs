@@ -125,7 +125,17 @@ fn what_no_file_imports_or_a_local_file_is_in_no_question() {
         user.fixture.file(file, "");
         let text = asked(&["run", "demo", "--workspace", "work"]);
         assert!(!text.contains("--allow packages"), "{file}: {text}");
-        fs::remove_file(user.fixture.path().join(file)).unwrap();
+        // Whatever file of the skill imports it.
+        user.fixture
+            .file("skills/demo/scripts/show.py", "import helper\n")
+            .file("skills/demo/scripts/helper.py", SCRIPT);
+        let script = ["--script", "show.py"];
+        let text = asked(&[&["run", "demo", "--workspace", "work"][..], &script].concat());
+        assert!(!text.contains("--allow packages"), "{file}: {text}");
+        user.fixture.file("skills/demo/scripts/show.py", SCRIPT);
+        for file in [file, "skills/demo/scripts/helper.py"] {
+            fs::remove_file(user.fixture.path().join(file)).unwrap();
+        }
     }
     // The index has no such package.
     user.fixture

@@ -117,6 +117,13 @@ pub(crate) fn with_package_advice(
     Some(imported)
 }
 
+/// Returns the module that a Python file of the skill imports, if a program reports that it lacks it.
+pub(crate) fn imported_module(planned: &Planned, reported: &str) -> Option<String> {
+    let skill = planned.skill()?;
+    let imported = imported_package(&paths_of(skill), &text_reader(&skill.files), reported)?;
+    Some(imported.module)
+}
+
 /// Returns the packages that `skills.NAME.packages` lists already, and the missing one.
 fn acceptable_packages(
     services: &Services,
