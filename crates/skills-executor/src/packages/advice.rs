@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 
 use skills_deps::missing_node_packages;
+use skills_discovery::SkillFiles;
 use skills_packages::{
     ImportedPackage, ListedPackage, Project, Registry, imported_package, imported_packages,
     is_known_module, mentioned_packages, package_of_module,
@@ -102,7 +103,7 @@ pub(crate) fn with_package_advice(
     }
     let read = text_reader(&skill.files);
     let imported = (registry == Registry::Pypi)
-        .then(|| imported_package(&paths_of(skill), &read, package))
+        .then(|| imported_package(&paths_of(&skill.files), &read, package))
         .flatten()
         .filter(|imported| !project.declares(&imported.package));
     let Some(imported) = imported else {
@@ -120,7 +121,11 @@ pub(crate) fn with_package_advice(
 /// Returns the module that a Python file of the skill imports, if a program reports that it lacks it.
 pub(crate) fn imported_module(planned: &Planned, reported: &str) -> Option<String> {
     let skill = planned.skill()?;
-    let imported = imported_package(&paths_of(skill), &text_reader(&skill.files), reported)?;
+    let imported = imported_package(
+        &paths_of(&skill.files),
+        &text_reader(&skill.files),
+        reported,
+    )?;
     Some(imported.module)
 }
 
@@ -145,15 +150,15 @@ fn named_packages(skill: &SkillSubject) -> Vec<ListedPackage> {
         |_| Vec::new(),
         |document| mentioned_packages(document.body()),
     );
-    named.extend(imported_packages(&paths_of(skill), &read));
+    named.extend(imported_packages(&paths_of(&skill.files), &read));
     let mut names = BTreeSet::new();
     named.retain(|package| names.insert(package.name()));
     named
 }
 
 /// Returns the paths of the files of a skill.
-pub(super) fn paths_of(skill: &SkillSubject) -> Vec<String> {
-    let listing = skill.files.list("").unwrap_or_default();
+pub(super) fn paths_of(files: &SkillFiles) -> Vec<String> {
+    let listing = files.list("").unwrap_or_default();
     let paths = listing.resources.into_iter().map(|resource| resource.path);
     paths.collect()
 }

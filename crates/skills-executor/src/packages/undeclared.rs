@@ -10,6 +10,7 @@ use std::sync::Arc;
 use skills_deps::host_of;
 use skills_packages::{ListedPackage, Project, imported_python_packages};
 use skills_policy::Request;
+use skills_sandbox::SandboxError;
 
 use super::advice::paths_of;
 use super::declared::{DeclaringRun, MissingPackages, declared_packages, declared_packages_with};
@@ -26,7 +27,7 @@ pub(super) async fn accepted(
     run: &DeclaringRun<'_>,
     request: &Request,
 ) -> Result<Option<RunPackages>, RuntimeError> {
-    let accepted = accepted_imports(run, request).await;
+    let accepted = accepted_imports(run, request).await?;
     if accepted.is_empty() {
         return Ok(None);
     }
@@ -42,20 +43,29 @@ pub(super) async fn accepted(
     Ok(None)
 }
 
-/// Returns the accepted packages whose modules files of the skill import, without those that it
-/// declares or finds.
-async fn accepted_imports(run: &DeclaringRun<'_>, request: &Request) -> Vec<ImportedPackage> {
+/// Returns the accepted packages that files of the skill import, without those that it declares or
+/// finds.
+async fn accepted_imports(
+    run: &DeclaringRun<'_>,
+    request: &Request,
+) -> Result<Vec<ImportedPackage>, RuntimeError> {
     let (planned, services) = (run.planned, run.planned.services());
     let Some(skill) = planned.skill() else {
-        return Vec::new();
+        return Ok(Vec::new());
     };
     let request = with_current_digest(run, request).await;
     let names = services.permissions().accepted_packages(&request);
     if names.is_empty() {
-        return Vec::new();
+        return Ok(Vec::new());
     }
+    let files = Arc::clone(&skill.files);
+    let read = skills_threads::run_blocking(move || {
+        imported_python_packages(&paths_of(&files), &text_reader(&files))
+    });
+    let mut imported = read
+        .await
+        .map_err(|error| SandboxError::setup("reading the skill", error))?;
     let declared = declared_packages(services, skill, script_of(planned.mode()));
-    let mut imported = imported_python_packages(&paths_of(skill), &text_reader(&skill.files));
     let mut known = BTreeSet::new();
     imported.retain(|imported| {
         let name = imported.package.name();
@@ -64,7 +74,7 @@ async fn accepted_imports(run: &DeclaringRun<'_>, request: &Request) -> Vec<Impo
             && lacks(run, &imported.package)
             && known.insert(name)
     });
-    imported
+    Ok(imported)
 }
 
 /// Returns the request with the digest of the content, if an approval can be for it.
