@@ -50,8 +50,8 @@ impl RunPackages {
         job
     }
 
-    pub(crate) fn note(&self) -> Option<&str> {
-        None
+    pub(crate) fn notes(&self) -> Vec<String> {
+        Vec::new()
     }
 
     pub(crate) fn python(&self) -> Option<PathBuf> {

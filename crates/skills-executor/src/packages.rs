@@ -30,7 +30,7 @@ pub use config::PackageConfig;
 use declared::declaring_script;
 pub(crate) use declared::{DeclaringRun, MissingPackages, declared_packages, script_of};
 pub(crate) use skills_packages::ImportedPackage;
-use undeclared::accepted;
+use undeclared::{RejectedImports, accepted};
 
 /// The packages of a run.
 #[derive(Clone, Default)]
@@ -43,8 +43,10 @@ pub(crate) struct RunPackages {
     undeclared: Vec<ImportedPackage>,
     /// The host of the index of these.
     index: Option<String>,
-    /// Missing packages that the run goes on without, and why.
+    /// Missing declared packages that the run does not get, and why.
     note: Option<String>,
+    /// Undeclared packages that are accepted and that the run does not get.
+    rejected: Option<RejectedImports>,
 }
 
 /// Packages that have to be installed.
@@ -76,9 +78,10 @@ impl RunPackages {
             .fold(job, Job::node_modules)
     }
 
-    /// Returns why the run goes on without missing packages, as a note.
-    pub(crate) fn note(&self) -> Option<&str> {
-        self.note.as_deref()
+    /// Returns why the run does not get missing packages, as notes.
+    pub(crate) fn notes(&self) -> Vec<String> {
+        let rejected = self.rejected.as_ref().map(RejectedImports::note);
+        self.note.iter().cloned().chain(rejected).collect()
     }
 
     /// Returns the Python of the environment, if it has one.
@@ -92,9 +95,22 @@ impl RunPackages {
             return Ok(Self::default());
         };
         run.ask_image().await;
-        if let Some(accepted) = accepted(&run, request).await? {
+        let accepted = accepted(&run, request).await?;
+        if accepted.is_pending() {
             return Ok(accepted);
         }
+        Ok(Self {
+            rejected: accepted.rejected,
+            ..Self::find_declared(&run, request).await?
+        })
+    }
+
+    /// Finds the declared packages of a run.
+    async fn find_declared(
+        run: &DeclaringRun<'_>,
+        request: &Request,
+    ) -> Result<Self, RuntimeError> {
+        let planned = run.planned;
         let Some(missing) = run.missing() else {
             return Ok(Self::default());
         };
@@ -169,10 +185,13 @@ impl RunPackages {
         ]
     }
 
-    /// Returns the packages of a run that goes on without those that have to be installed.
+    /// Returns the packages of a run that does not get those that have to be installed.
     pub(crate) fn without_pending(&self, planned: &Planned) -> Self {
         match self.pending.as_deref() {
-            Some(pending) => Self::without(&pending.missing, &install_advice(planned)),
+            Some(pending) => Self {
+                rejected: self.rejected.clone(),
+                ..Self::without(&pending.missing, &install_advice(planned))
+            },
             None => self.clone(),
         }
     }

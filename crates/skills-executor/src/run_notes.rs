@@ -34,7 +34,7 @@ pub(crate) fn notes_before_run(run: &Authorized, redactor: &Redactor) -> Vec<Str
     let withheld = permissions.withheld_by_rules(run.request(), grants.decisions());
     notes.extend(note_on_withheld(planned.name(), &withheld));
     notes.extend(run.content().and_then(note_on_repaired));
-    notes.extend(run.packages().note().map(str::to_owned));
+    notes.extend(run.packages().notes());
     notes
 }
 

@@ -98,6 +98,23 @@ fn only_a_rule_with_exactly_the_name_installs_it() {
     );
     let (code, text) = user.run(&["run", "demo", "--allow", RULE]);
     assert_eq!(code, 1, "{text}");
+    let reason = "cannot install `demo_pkg`: `deny packages:pypi:needed";
+    assert!(text.contains(reason) && !text.contains(HELP), "{text}");
+}
+
+/// The help would be the rule that was given.
+#[test]
+fn an_accepted_package_that_cannot_be_installed_is_a_note() {
+    let Some(user) = importing("import no_such_package\n") else {
+        return;
+    };
+    let (code, text) = user.run(&["run", "demo", "--allow", "packages:pypi:no-such-package"]);
+    assert_eq!(code, 1, "{text}");
+    assert!(
+        text.contains("cannot install `no_such_package`: "),
+        "{text}"
+    );
+    assert!(!text.contains("with `--allow packages"), "{text}");
 }
 
 /// Each comfort is one more name that somebody could register.

@@ -114,6 +114,11 @@ pub(crate) fn with_package_advice(
         return None;
     };
     *package_name = Some(imported.package.requirement.clone());
+    // A rule accepts it already.
+    let mut rejected = packages.rejected.iter();
+    if rejected.any(|rejected| rejected.contains(&imported.package)) {
+        return None;
+    }
     *allowing_rule = Some(format!("packages:{}", imported.package.name()));
     Some(imported)
 }

@@ -22,25 +22,58 @@ use crate::plan::Planned;
 use crate::request::with_digest;
 
 /// Returns the packages of a run that imports some without a declaration and that rules or approvals
-/// accept, with those that it declares if they can be allowed, too. `None` if there are none.
+/// accept, with those that it declares if they can be allowed, too. None are pending if there are none, or
+/// if they cannot be installed.
 pub(super) async fn accepted(
     run: &DeclaringRun<'_>,
     request: &Request,
-) -> Result<Option<RunPackages>, RuntimeError> {
+) -> Result<RunPackages, RuntimeError> {
     let accepted = accepted_imports(run, request).await?;
-    if accepted.is_empty() {
-        return Ok(None);
-    }
+    let mut rejected = None;
     for project in projects(run, &accepted) {
-        let Ok(Some(packages)) = plan(run, project, accepted.clone()).await else {
-            continue;
-        };
-        let request = packages.request_pending(with_current_digest(run, request).await);
-        if can_be_allowed(run.planned, &request) {
-            return Ok(Some(packages));
+        match plan(run, project, accepted.clone()).await {
+            Ok(Some(packages)) => {
+                let request = packages.request_pending(with_current_digest(run, request).await);
+                if can_be_allowed(run.planned, &request) {
+                    return Ok(packages);
+                }
+            }
+            Ok(None) => {}
+            Err(reason) => rejected = Some(RejectedImports::new(&accepted, reason)),
         }
     }
-    Ok(None)
+    Ok(RunPackages {
+        rejected,
+        ..RunPackages::default()
+    })
+}
+
+/// Accepted packages that cannot be installed.
+#[derive(Clone)]
+pub(super) struct RejectedImports {
+    packages: Vec<ListedPackage>,
+    reason: String,
+}
+
+impl RejectedImports {
+    fn new(accepted: &[ImportedPackage], reason: String) -> Self {
+        let packages = accepted.iter().map(|imported| imported.package.clone());
+        Self {
+            packages: packages.collect(),
+            reason,
+        }
+    }
+
+    pub(super) fn contains(&self, package: &ListedPackage) -> bool {
+        let mut names = self.packages.iter().map(ListedPackage::name);
+        names.any(|name| name == package.name())
+    }
+
+    pub(super) fn note(&self) -> String {
+        let names = self.packages.iter().map(|package| format!("`{package}`"));
+        let names: Vec<String> = names.collect();
+        format!("cannot install {}: {}", names.join(", "), self.reason)
+    }
 }
 
 /// Returns the accepted packages that files of the skill import, without those that it declares or
@@ -95,10 +128,11 @@ fn lacks(run: &DeclaringRun<'_>, package: &ListedPackage) -> bool {
     !run.python().missing(&python.requirements).is_empty()
 }
 
-/// Returns what the skill declares with undeclared packages, then these alone.
+/// Returns what the skill declares with undeclared packages, then these alone. Without such packages
+/// there is nothing to install.
 fn projects(run: &DeclaringRun<'_>, undeclared: &[ImportedPackage]) -> Vec<Project> {
     let (planned, services) = (run.planned, run.planned.services());
-    let Some(skill) = planned.skill() else {
+    let Some(skill) = planned.skill().filter(|_| !undeclared.is_empty()) else {
         return Vec::new();
     };
     let script = script_of(planned.mode());
@@ -116,25 +150,29 @@ fn projects(run: &DeclaringRun<'_>, undeclared: &[ImportedPackage]) -> Vec<Proje
     ]
 }
 
-/// Selects the versions of a project; `None` if nothing is missing or a rule denies a package.
+/// Selects the versions of a project; `None` if nothing is missing. An error is the reason, such as a
+/// rule that denies a package.
 async fn plan(
     run: &DeclaringRun<'_>,
     project: Project,
     undeclared: Vec<ImportedPackage>,
-) -> Result<Option<RunPackages>, RuntimeError> {
+) -> Result<Option<RunPackages>, String> {
     let Some(missing) = run.missing_of(project) else {
         return Ok(None);
     };
     let MissingPackages { project, key, .. } = &missing;
-    let mut context = run.setup_context(&run.planned.options().context)?;
+    let reason = |error: RuntimeError| error.message_with_sources();
+    let context = run.setup_context(&run.planned.options().context);
+    let mut context = context.map_err(reason)?;
     // As an index spells them.
     let names = undeclared.iter().map(|imported| imported.package.name());
     context.described = names
         .map(|name| name.trim_start_matches("pypi:").to_owned())
         .collect();
-    let plan = run.config.store().plan(project, key, &context).await?;
-    if denied_package(run.planned, &plan).is_some() {
-        return Ok(None);
+    let plan = run.config.store().plan(project, key, &context).await;
+    let plan = plan.map_err(|error| reason(error.into()))?;
+    if let Some(rule) = denied_package(run.planned, &plan) {
+        return Err(rule);
     }
     Ok(Some(RunPackages {
         pending: Some(Arc::new(Pending { missing, plan })),
@@ -149,7 +187,7 @@ impl RunPackages {
     /// allowed.
     ///
     /// # Errors
-    /// Returns why the index has no such package, as a note.
+    /// Returns why the package cannot be installed, as a note.
     pub(crate) async fn with_import(
         &self,
         planned: &Planned,
@@ -162,7 +200,7 @@ impl RunPackages {
         let name = imported.package.to_string();
         let mut undeclared = self.undeclared.clone();
         undeclared.push(imported);
-        // Without what the skill declares, if the run has to go on without that.
+        // Without what the skill declares, if the run does not get that.
         let mut projects = projects(&run, &undeclared);
         let project = match self.note {
             Some(_) => projects.pop(),
@@ -172,9 +210,8 @@ impl RunPackages {
             return Ok(None);
         };
         let planned_packages = plan(&run, project, undeclared).await;
-        let packages = planned_packages.map_err(|error| {
-            format!("cannot install `{name}`: {}", error.message_with_sources())
-        })?;
+        let packages =
+            planned_packages.map_err(|reason| format!("cannot install `{name}`: {reason}"))?;
         Ok(packages.filter(|packages| {
             let request = packages.request_pending(request.clone());
             can_be_allowed(planned, &request)
