@@ -5,6 +5,7 @@ it, else `venv` and `pip` of the interpreter that runs this file. Executes no co
 the request allows builds from source.
 """
 
+import http.client
 import json
 import os
 import shutil
@@ -22,6 +23,7 @@ CERTIFICATES = [
 
 
 MAX_ANSWER_BYTES = 32 << 20
+MAX_PACKAGE_BYTES = 1 << 40
 ANSWER_SECONDS = 20
 
 
@@ -137,14 +139,24 @@ def plan_with_pip(request, requirements, constraints):
 
 
 def fetch(url, accepted):
-    """Returns a JSON value of the index, or an empty one: an index does not have to answer."""
+    """Returns a JSON value of the index, or `None`: an index does not have to answer."""
     try:
         request = urllib.request.Request(url, headers={"Accept": accepted})
         with urllib.request.urlopen(request, timeout=ANSWER_SECONDS) as answer:
-            value = json.loads(answer.read(MAX_ANSWER_BYTES))
-            return value if isinstance(value, dict) else {}
-    except (OSError, ValueError):
-        return {}
+            return json.loads(answer.read(MAX_ANSWER_BYTES))
+    except (OSError, ValueError, RecursionError, http.client.HTTPException):
+        return None
+
+
+def member(value, name, kind):
+    """Returns a member of a JSON value of the index, or an empty value if it has another type.
+
+    Text is ASCII: dates, digests and names of users are, and a lone surrogate is not valid in a result.
+    """
+    found = value.get(name) if isinstance(value, dict) else None
+    if type(found) is not kind or (kind is str and not found.isascii()):
+        return kind()
+    return found
 
 
 def describe(request, name):
@@ -152,21 +164,24 @@ def describe(request, name):
     index = request["index"].rstrip("/")
     quoted = urllib.parse.quote(name, safe="")
     page = fetch("%s/%s/" % (index, quoted), "application/vnd.pypi.simple.v1+json")
-    files = [file for file in page.get("files") or [] if isinstance(file, dict)]
-    times = [file["upload-time"] for file in files if isinstance(file.get("upload-time"), str)]
+    files = member(page, "files", list)
+    times = [member(file, "upload-time", str) for file in files]
     sizes = {}
     for file in files:
-        digest = (file.get("hashes") or {}).get("sha256")
-        if isinstance(digest, str) and isinstance(file.get("size"), int) and file["size"] >= 0:
-            sizes[digest] = file["size"]
+        digest = member(member(file, "hashes", dict), "sha256", str)
+        size = member(file, "size", int)
+        if digest and 0 < size <= MAX_PACKAGE_BYTES:
+            sizes[digest] = size
     owners = []
     if index.endswith("/simple"):
         url = "%s/pypi/%s/json" % (index[: -len("/simple")], quoted)
-        ownership = fetch(url, "application/json").get("ownership") or {}
-        roles = [role for role in ownership.get("roles") or [] if role.get("role") == "Owner"]
-        owners = [ownership.get("organization"), *[role.get("user") for role in roles]]
-        owners = [owner for owner in owners if isinstance(owner, str)]
-    return {"name": name, "first": min(times, default=None), "owners": owners, "sizes": sizes}
+        ownership = member(fetch(url, "application/json"), "ownership", dict)
+        roles = member(ownership, "roles", list)
+        roles = [role for role in roles if member(role, "role", str) == "Owner"]
+        owners = [member(ownership, "organization", str)]
+        owners += [member(role, "user", str) for role in roles]
+    first = min(filter(None, times), default=None)
+    return {"name": name, "first": first, "owners": list(filter(None, owners)), "sizes": sizes}
 
 
 def plan(request):

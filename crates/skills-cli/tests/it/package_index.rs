@@ -64,7 +64,10 @@ impl PackageIndex {
             let link = format!("<a href=\"/files/{wheel}#sha256={digest}\">{wheel}</a>\n");
             page.extend(link.bytes());
             files.insert(format!("/files/{wheel}"), bytes);
-            let owners = "{\"ownership\": {\"roles\": [{\"role\": \"Owner\", \"user\": \"ada\"}]}}";
+            // What an index answers can have any types.
+            let owners = r#"{"ownership": {"organization": ["x"], "roles": [
+                "odd", {"role": 1}, {"role": "Owner", "user": "\ud800"},
+                {"role": "Owner", "user": "ada"}]}}"#;
             files.insert(format!("/pypi/{name}/json"), owners.into());
         }
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
