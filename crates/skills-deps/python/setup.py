@@ -184,6 +184,10 @@ def describe(request, name):
     return {"name": name, "first": first, "owners": list(filter(None, owners)), "sizes": sizes}
 
 
+def describe_all(request):
+    return {"origins": [describe(request, name) for name in request["described"]]}
+
+
 def plan(request):
     requirements = write("requirements.in", "\n".join(request["requirements"]) + "\n")
     constraints = write("constraints.txt", "\n".join(request["constraints"]) + "\n")
@@ -193,7 +197,7 @@ def plan(request):
         result["tool"] = version
     else:
         result = plan_with_pip(request, requirements, constraints)
-    result["origins"] = [describe(request, name) for name in request["described"]]
+    result.update(describe_all(request))
     result["python"] = "Python %d.%d.%d" % sys.version_info[:3]
     return result
 
@@ -233,7 +237,7 @@ def list_packages(request):
     return {"packages": packages, "minor_version": sys.version_info[1]}
 
 
-ACTIONS = {"plan": plan, "install": install, "list": list_packages}
+ACTIONS = {"plan": plan, "describe": describe_all, "install": install, "list": list_packages}
 
 
 def main():

@@ -94,6 +94,12 @@ impl Plan {
         }
     }
 
+    /// Returns true if it has the origins of packages, by their normalized names.
+    pub(crate) fn has_origins(&self, names: &[String]) -> bool {
+        let has_origin = |name: &String| self.origins.iter().any(|origin| origin.name == *name);
+        names.iter().all(has_origin)
+    }
+
     /// Marks the declared packages, sorts all, and compares digests with those of the lock files.
     pub(crate) fn finish(mut self, project: &Project) -> Result<Self, SetupError> {
         self.packages.sort();

@@ -62,8 +62,8 @@ pub struct SetupContext {
     /// Further hosts that files of packages are from, such as `files.pythonhosted.org`, as
     /// `HOST` or `HOST:PORT`.
     pub file_hosts: Vec<String>,
-    /// Names of Python packages; the index is asked for their owners and first releases when versions
-    /// are selected.
+    /// Normalized names of Python packages; the index is asked for their owners and first releases,
+    /// unless the stored plan has them.
     pub described: Vec<String>,
     /// Whether packages without a built file may be built, which runs their code in the sandbox.
     pub allows_builds: bool,
@@ -137,6 +137,16 @@ impl SetupContext {
             return Err(error.with_help(ALLOW_BUILDS));
         }
         Ok(plan)
+    }
+
+    /// Asks the index for the origins of the described packages of a plan, in an empty directory.
+    pub(crate) async fn describe(
+        &self,
+        plan: &mut Plan,
+        directory: &Path,
+        cache: &Path,
+    ) -> Result<(), SetupError> {
+        python::describe(self, directory, cache, plan).await
     }
 
     /// Asks the interpreter of the backend which packages it has, in an empty directory.

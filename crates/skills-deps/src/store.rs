@@ -133,23 +133,37 @@ impl Store {
     }
 
     /// Returns the stored plan, or asks the index for the newest versions that the project allows,
-    /// and stores them. Nothing is installed.
+    /// and stores them. Nothing is installed. The index is asked for origins that a stored plan does not
+    /// have; without an answer they are unknown.
     ///
     /// # Errors
-    /// Fails if the project cannot be installed, or the index cannot be reached.
+    /// Fails if the project cannot be installed, or if there is no stored plan and the index cannot be
+    /// reached.
     pub async fn plan(
         &self,
         project: &Project,
         key: &EnvironmentKey,
         context: &SetupContext,
     ) -> Result<Plan, SetupError> {
-        if let Some(plan) = self.stored_plan(key) {
-            return Ok(plan);
+        let stored = self.stored_plan(key);
+        if let Some(plan) = stored.as_ref()
+            && plan.has_origins(&context.described)
+        {
+            return Ok(plan.clone());
         }
         let _end = context.report_end();
         let work = self.work_dir()?;
         let cache = self.cache(context)?;
-        let plan = context.plan(project, work.path(), cache.path()).await?;
+        let (work, cache) = (work.path(), cache.path());
+        let plan = match stored {
+            Some(mut plan) => {
+                if context.describe(&mut plan, work, cache).await.is_err() {
+                    return Ok(plan);
+                }
+                plan
+            }
+            None => context.plan(project, work, cache).await?,
+        };
         create_dir(&self.directory.join(PLANS))?;
         let text = serde_json::to_string_pretty(&plan)
             .map_err(|error| SetupError::store(error.to_string()))?;

@@ -66,6 +66,32 @@ fn the_package_of_a_failed_import_is_one_question() {
     assert_eq!(code, 1, "{text}");
 }
 
+/// Such as a plan for a skill that declares the package.
+#[test]
+fn a_plan_without_an_origin_gets_one() {
+    let Some(user) = importing(SCRIPT) else {
+        return;
+    };
+    let origin = "since an unknown date, owned by ada";
+    let declaration = "skills/demo/scripts/requirements.txt";
+    user.fixture.file(declaration, "demo_pkg\n");
+    let (_, text) = answer(&user, "n", &["run", "demo"]);
+    assert!(
+        text.contains("install package `pypi:demo-pkg` 1.2"),
+        "{text}"
+    );
+    assert!(!text.contains(origin), "{text}");
+    fs::remove_file(user.fixture.path().join(declaration)).unwrap();
+    let planned = user.index.count("/simple/needed/");
+    for _ in 0..2 {
+        let (_, text) = answer(&user, "n", &["run", "demo"]);
+        assert!(text.contains(origin), "{text}");
+    }
+    // The versions are those of the stored plan, and the index is asked once.
+    assert_eq!(user.index.count("/simple/needed/"), planned);
+    assert_eq!(user.index.count("/pypi/demo-pkg/json"), 1);
+}
+
 #[test]
 fn only_a_rule_with_exactly_the_name_installs_it() {
     let Some(user) = importing(SCRIPT) else {

@@ -97,6 +97,23 @@ pub(super) async fn plan(
     Ok(())
 }
 
+/// Adds the origins of the described packages to a plan.
+pub(super) async fn describe(
+    context: &SetupContext,
+    directory: &Path,
+    cache: &Path,
+    plan: &mut Plan,
+) -> Result<(), SetupError> {
+    let request = SetupRequest {
+        described: &context.described,
+        ..SetupRequest::new(context, "describe", cache)
+    };
+    for origin in run(context, &request, directory).await?.origins {
+        origin.add_to(plan, &context.described);
+    }
+    Ok(())
+}
+
 pub(super) async fn install(
     context: &SetupContext,
     project: &PythonProject,

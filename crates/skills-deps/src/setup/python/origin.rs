@@ -46,6 +46,7 @@ impl ReportedOrigin {
         let mut owners = self.owners;
         owners.retain(|owner| is_plain_name(owner));
         owners.truncate(MAX_OWNERS);
+        plan.origins.retain(|known| known.name != name);
         plan.origins.push(PackageOrigin {
             name,
             first_release: self.first.as_deref().and_then(date).map(str::to_owned),
