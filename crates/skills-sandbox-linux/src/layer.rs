@@ -29,6 +29,13 @@ pub(crate) fn find_layer(job: &Job, paths: &mut Vec<PathRule>) -> Option<PathBuf
     {
         return None;
     }
+    execute_files_of_copy(own, paths)?;
+    Some(own.path().to_owned())
+}
+
+/// Replaces the rule to execute the whole directory, if there is one, by rules for the executable files
+/// of its copy. `None` if they are too many.
+pub(crate) fn execute_files_of_copy(own: &FileGrant, paths: &mut Vec<PathRule>) -> Option<()> {
     let is_own_program =
         |rule: &PathRule| rule.path == own.path() && rule.access == PathAccess::Execute;
     if paths.iter().any(is_own_program) {
@@ -37,7 +44,7 @@ pub(crate) fn find_layer(job: &Job, paths: &mut Vec<PathRule>) -> Option<PathBuf
         let executables = executables.iter().map(|below| own.path().join(below));
         paths.extend(executables.map(|path| PathRule::granted(path, PathAccess::Execute)));
     }
-    Some(own.path().to_owned())
+    Some(())
 }
 
 /// Returns true for a rule of its own below the directory. What is hidden there is usually not in the

@@ -10,8 +10,10 @@ use skills_seccomp::OWN_PROGRAMS;
 
 use super::never_allowed;
 use super::program::ObservedProgram;
+use crate::layer::execute_files_of_copy;
 use crate::path_rule::{PathAccess, PathRule};
 use crate::plan::{Plan, any_program_rules};
+use crate::rootfs_plan::RootFsPlan;
 
 /// The programs that a run may start.
 pub(crate) struct GrantedPrograms {
@@ -28,10 +30,18 @@ impl GrantedPrograms {
         let finder = finder.with_interpreters(job.interpreters()).into_owned();
         let rules = plan.paths().iter();
         let executable = rules.filter(|rule| rule.access == PathAccess::Execute);
+        let mut of_any = any_program_rules(job.grants(), &finder);
+        if let (Some(_), Some(own)) = (
+            plan.rootfs.as_ref().and_then(RootFsPlan::layer),
+            job.grants().files().first(),
+        ) {
+            // If they are too many, there is no layer for any program.
+            let _ = execute_files_of_copy(own, &mut of_any);
+        }
         Self {
             spawn: plan.spawn.clone(),
             executable: canonical_paths(executable).collect(),
-            of_any: any_program_rules(job.grants(), &finder),
+            of_any,
             finder,
         }
     }
