@@ -356,16 +356,23 @@ fn bind_entries(paths: &[PathRule]) -> Vec<RootFsEntry> {
 
 /// Returns true if a rule adds nothing, since the path is in a writable directory: write access
 /// wins over read access for nested paths, except in the program's own directory, which is the
-/// first granted path.
+/// first granted path. Its executable files are rules of their own if it has a layer.
 fn is_covered_by_write(rule: &PathRule, paths: &[PathRule]) -> bool {
     let is_granted = |rule: &PathRule| rule.symlinks == SymlinkPolicy::Reject;
     let own_dir = paths.iter().find(|rule| is_granted(rule));
+    let is_own = |outer: &PathRule| {
+        own_dir.is_some_and(|own| {
+            let is_inside = own.path != outer.path && own.path.starts_with(&outer.path);
+            rule.path == own.path || is_inside && rule.path.starts_with(&own.path)
+        })
+    };
     rule.access != PathAccess::Write
         && is_granted(rule)
-        && own_dir.is_none_or(|own| own.path != rule.path)
-        && paths
-            .iter()
-            .any(|outer| outer.access == PathAccess::Write && rule.path.starts_with(&outer.path))
+        && paths.iter().any(|outer| {
+            outer.access == PathAccess::Write
+                && rule.path.starts_with(&outer.path)
+                && !is_own(outer)
+        })
 }
 
 /// Adds the writable directories above read-only, hidden and withheld paths. A mount point cannot be renamed,

@@ -4,7 +4,7 @@ use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::PathBuf;
 
-use skills_policy::{Authorization, Capability, Policy, Request, RuleSource};
+use skills_policy::{Authorization, Capability, Effect, Policy, Request, Rule, RuleSource};
 use skills_sandbox::{Job, Program, RunOutput, ScriptType};
 use skills_sandbox_linux::IsolationMode;
 
@@ -20,7 +20,7 @@ struct Copied {
 impl Copied {
     fn new(mode: IsolationMode, script: &str) -> Self {
         let skill = Skill::new(mode);
-        let (live, copy) = (skill.path("skill"), skill.path("copy"));
+        let (live, copy) = (skill.path("project/skill"), skill.path("copy"));
         for directory in [&live, &copy] {
             fs::create_dir_all(directory.join("lib")).unwrap();
             fs::write(directory.join("main.py"), script).unwrap();
@@ -34,12 +34,19 @@ impl Copied {
 
     /// Runs the script, which may start any program.
     async fn run(&self) -> RunOutput {
-        let request = Request::new(&self.live)
-            .copy(&self.copy)
-            .limits(self.skill.limits.clone());
         let policy = Policy::default().allow(RuleSource::User, Capability::Spawn);
+        self.run_with(policy, self.request()).await
+    }
+
+    fn request(&self) -> Request {
+        Request::new(&self.live)
+            .copy(&self.copy)
+            .limits(self.skill.limits.clone())
+    }
+
+    async fn run_with(&self, policy: Policy, request: Request) -> RunOutput {
         let Authorization::Granted(grants) = policy.authorize(&request) else {
-            panic!("a rule allows programs")
+            panic!("rules allow what is requested")
         };
         let script = Program::script(ScriptType::Python, self.live.join("main.py"));
         self.skill.run(Job::new(grants, script).layer()).await
@@ -119,14 +126,57 @@ attempt('tool', lambda: start('lib/tool'))
     let Some(skill) = with_namespaces(script) else {
         return;
     };
-    let output = skill.run().await;
-    assert_eq!(
-        output.stdout.text(),
-        "tool of the skill\nnew EACCES\ncopy EACCES\nwrite EROFS\nrename EBUSY\nremove EBUSY\n\
-         replace EBUSY\nmove directory EXDEV\nlink EACCES\ntool of the skill\n",
-        "{}",
-        output.stderr.text()
-    );
+    let policy = Policy::default()
+        .allow(RuleSource::User, Capability::Spawn)
+        .allow(RuleSource::User, Capability::Write);
+    // A skill can be in the project on which it works.
+    let in_workspace = skill.request().write(skill.live.parent().unwrap());
+    for request in [skill.request(), in_workspace] {
+        let output = skill.run_with(policy.clone(), request).await;
+        assert_eq!(
+            output.stdout.text(),
+            "tool of the skill\nnew EACCES\ncopy EACCES\nwrite EROFS\nrename EBUSY\n\
+             remove EBUSY\nreplace EBUSY\nmove directory EXDEV\nlink EACCES\n\
+             tool of the skill\n",
+            "{}",
+            output.stderr.text()
+        );
+    }
+}
+
+/// No answer allows to start a file of the layer, so nobody is asked for any program.
+#[tokio::test]
+async fn a_refused_file_of_a_layer_is_not_one_that_a_rule_allows() {
+    let script = r"
+import os, subprocess
+os.chdir(os.path.dirname(__file__))
+open('step', 'w').write('#!/bin/sh\necho step\n')
+os.chmod('step', 0o755)
+for name in ['./step', 'lib/tool']:
+    try: subprocess.run([name])
+    except OSError: pass
+";
+    let Some(skill) = with_namespaces(script) else {
+        return;
+    };
+    let rule = Rule::parse(Effect::Allow, RuleSource::User, "spawn:ls").unwrap();
+    let output = skill
+        .run_with(Policy::default().rule(rule), skill.request())
+        .await;
+    let refused: Vec<(String, Option<String>)> = output
+        .refusals
+        .list()
+        .iter()
+        .map(|refusal| {
+            let target = refusal.operation.target();
+            let target = target.map(|target| target.to_string());
+            (refusal.operation.to_string(), target)
+        })
+        .collect();
+    let any = ("spawn another program".to_owned(), Some("spawn".to_owned()));
+    assert_eq!(refused.len(), 2, "{refused:?}");
+    assert_eq!(refused[0].1, None, "{refused:?}");
+    assert_eq!(refused[1], any);
 }
 
 #[tokio::test]
