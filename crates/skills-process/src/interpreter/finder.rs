@@ -18,7 +18,7 @@ use skills_sandbox::{Job, Program, SandboxError, ScriptType};
 const DEFAULT_SEARCH_PATH: [&str; 3] = ["/usr/local/bin", "/usr/bin", "/bin"];
 /// The name by which many scripts call Python, and the one that systems install.
 const PYTHON: (&str, &str) = ("python", "python3");
-/// The runtime that runs TypeScript where Deno is not installed.
+/// A runtime of TypeScript that is never an interpreter.
 const BUN: &str = "bun";
 /// The names of directories that are for programs alone.
 const PROGRAM_DIRECTORIES: [&str; 3] = ["bin", "sbin", "shims"];
@@ -91,8 +91,9 @@ impl ProgramFinder {
         self
     }
 
-    /// Finds the interpreter for a kind of script. TypeScript runs with Deno, else with Bun, else with a
-    /// Node that strips types (22.6 or newer).
+    /// Finds the interpreter for a kind of script. TypeScript runs with Deno, else with a Node that
+    /// strips types (22.6 or newer). Bun is never started: it executes what a `bunfig.toml` of the
+    /// working directory names before the script.
     ///
     /// # Errors
     /// [`SandboxErrorKind::Unavailable`](skills_sandbox::SandboxErrorKind::Unavailable) if there is
@@ -114,14 +115,8 @@ impl ProgramFinder {
         Err(self.interpreter_not_found(kind, &passed))
     }
 
-    /// Returns Bun, else the Node of this search if it runs TypeScript, or why it does not.
+    /// Returns the Node of this search if it runs TypeScript, or why it does not.
     fn find_without_deno(&self) -> Option<Result<ResolvedProgram, SkipReason>> {
-        let directories = [&self.search_path, &self.fallback_path].into_iter();
-        let mut bun = directories.flat_map(|directories| candidate_paths(directories, BUN));
-        let is_program = |program: &ResolvedProgram| !is_script(&program.executable);
-        if let Some(bun) = bun.find_map(|path| resolve(&path)?.ok().filter(is_program)) {
-            return Some(Ok(into_interpreter(ScriptType::Deno, bun)));
-        }
         let mut node = self.find_candidate(ScriptType::Node, &mut Vec::new())?;
         Some(typescript::add_node_arguments(&mut node).map(|()| node))
     }
@@ -139,6 +134,10 @@ impl ProgramFinder {
                 Some(Ok(program)) if is_script(&program.executable) => {
                     passed.push(format!("{}: is itself a script", path.display()))
                 }
+                Some(Ok(program)) if is_bun(&program) => passed.push(format!(
+                    "{}: Bun executes what a `bunfig.toml` of the working directory names",
+                    path.display()
+                )),
                 Some(Ok(program)) => return Some(into_interpreter(kind, program)),
                 Some(Err(reason)) => passed.push(format!("{}: {reason}", path.display())),
             }
@@ -412,6 +411,11 @@ impl ProgramFinder {
         let directories = self.search_path.iter().chain(&self.fallback_path);
         format!("no {} in {}", names.join(" or "), join_paths(directories))
     }
+}
+
+fn is_bun(program: &ResolvedProgram) -> bool {
+    let files = [&program.argv0, &program.executable];
+    files.iter().any(|path| path.ends_with(BUN))
 }
 
 /// Adds the programs that the host application chose, for a job that may start all.

@@ -39,8 +39,7 @@ impl ResolvedProgram {
     /// one. Rounded down to mebibytes, at least one.
     #[must_use]
     pub fn heap_argument(&self, memory_bytes: u64) -> Option<String> {
-        let name = self.argv0.file_name().and_then(|name| name.to_str());
         let mebibytes = (memory_bytes >> 20).max(1);
-        runtimes::heap_argument(self.kind?, name.unwrap_or_default(), mebibytes)
+        runtimes::heap_argument(self.kind?, mebibytes)
     }
 }

@@ -40,17 +40,14 @@ pub fn interpreter_args(kind: ScriptType, name: &str) -> &'static [&'static str]
         // Start files of the user are not part of the skill.
         ScriptType::Shell if name == "bash" => &["--noprofile", "--norc"],
         // The sandbox enforces access, so Deno's own permission prompts and fetching are disabled.
-        ScriptType::Deno if name == "bun" => &["--no-install"],
         ScriptType::Deno => &["run", "--quiet", "--no-prompt", "--cached-only", "-A"],
         _ => &[],
     }
 }
 
-/// The argument that keeps the heap of an interpreter of this kind and name below `mebibytes`.
-pub(super) fn heap_argument(kind: ScriptType, name: &str, mebibytes: u64) -> Option<String> {
+/// The argument that keeps the heap of an interpreter of this kind below `mebibytes`.
+pub(super) fn heap_argument(kind: ScriptType, mebibytes: u64) -> Option<String> {
     match kind {
-        // Not V8.
-        ScriptType::Deno if name == "bun" => None,
         ScriptType::Node => Some(format!("--max-old-space-size={mebibytes}")),
         ScriptType::Deno => Some(format!("--v8-flags=--max-old-space-size={mebibytes}")),
         _ => None,

@@ -1,4 +1,4 @@
-//! Runs TypeScript where Deno is not installed: with Bun, or with a Node that strips types.
+//! Runs TypeScript where Deno is not installed, with a Node that strips types.
 
 use std::path::Path;
 

@@ -68,15 +68,36 @@ fn the_headers_of_node_precede_the_name_of_its_directory() {
     );
 }
 
+/// Bun would execute what a `bunfig.toml` of the workspace names before the script.
 #[test]
-fn deno_precedes_bun_and_both_precede_node() {
+fn bun_is_never_started() {
     let tree = Tree::new()
-        .binary("bin/deno")
         .binary("other/bun")
-        .binary("v24.0.0/bin/node");
-    let all = ["v24.0.0/bin", "other", "bin"];
-    assert_eq!(runs(&tree, &all[..2]), "T/other/bun --no-install");
-    assert!(runs(&tree, &["bin", "other"]).starts_with("T/bin/deno run"));
+        .binary("v24.0.0/bin/node")
+        .binary("bin/deno");
+    for (directories, expected) in [
+        (&["other", "v24.0.0/bin"][..], "T/v24.0.0/bin/node "),
+        (&["other", "bin"], "T/bin/deno run "),
+        (&["other"], "no `deno` in "),
+    ] {
+        let text = runs(&tree, directories);
+        assert!(
+            text.contains(expected) && !text.contains("other/bun"),
+            "{text}"
+        );
+    }
+    // Neither if it was chosen.
+    let chosen = tree
+        .search(&["bin"])
+        .override_interpreter(ScriptType::Deno, tree.path("other/bun"));
+    assert!(found(&tree, &chosen).contains("T/other/bun: Bun executes"));
+}
+
+#[test]
+fn deno_precedes_node() {
+    let tree = Tree::new().binary("bin/deno").binary("v24.0.0/bin/node");
+    let all = ["v24.0.0/bin", "bin"];
+    assert!(runs(&tree, &all).starts_with("T/bin/deno run"));
     // No program replaces one that was chosen.
     let chosen = tree
         .search(&all)
