@@ -29,13 +29,14 @@ pub(crate) fn ask_for_refused(
 }
 
 /// Returns the open decision on any program, for a run that was refused one; `None` if no answer could
-/// allow it. The command of a caller is asked as it is.
+/// allow it, or if a rule asks for programs by their names. The command of a caller is asked as it is.
 pub(crate) fn all_programs(policy: &Policy, request: &Request) -> Option<PermissionDecision> {
     let earlier = request.earlier.as_ref()?;
     let mut names = earlier.refused.iter().filter_map(Target::program_name);
     let is_asked = earlier.done.is_none() && request.ad_hoc_digest.is_none();
     names.next().filter(|_| is_asked)?;
     open(&Target::from(Capability::Spawn), policy, request)
+        .filter(|any| !policy.has_ask_rule(&request.directory, &any.permission))
 }
 
 /// Returns the open decision on what was refused; `None` if no answer could allow it.

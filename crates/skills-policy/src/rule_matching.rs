@@ -96,6 +96,13 @@ impl Policy {
         self.matching_rules(directory, permission, allows).deny
     }
 
+    /// Returns true if an `ask` rule matches a permission or a part of it, whatever allows the rest.
+    pub(crate) fn has_ask_rule(&self, directory: &Path, permission: &Permission) -> bool {
+        let allows = |_: &Target| false;
+        let rules = self.matching_rules(directory, permission, allows);
+        rules.ask.is_some()
+    }
+
     pub(crate) fn decide_permission(
         &self,
         request: &Request,

@@ -39,12 +39,16 @@ impl AuditSink for Log {
 struct Asked {
     answer: Answer,
     questions: Mutex<Vec<String>>,
+    /// Whether each question offered to allow any program.
+    offers_all: Mutex<Vec<bool>>,
 }
 
 impl Approver for Asked {
     fn ask<'a>(&'a self, question: &'a Question) -> AnswerFuture<'a> {
         let text = format_question_in_full(question).unwrap();
         self.questions.lock().unwrap().push(text);
+        let offers_all = question.offers_all_programs;
+        self.offers_all.lock().unwrap().push(offers_all);
         Box::pin(async move { Ok(Some(self.answer)) })
     }
 }
@@ -82,9 +86,13 @@ impl Scene {
             *sandbox.termination.lock().unwrap() = Some(Termination::Exited { code });
         };
         *fixture.sandbox.act.lock().unwrap() = Some(Box::new(act));
-        let questions = Mutex::default();
+        let asked = Asked {
+            answer,
+            questions: Mutex::default(),
+            offers_all: Mutex::default(),
+        };
         Self {
-            asked: Arc::new(Asked { answer, questions }),
+            asked: Arc::new(asked),
             log: Arc::default(),
             fixture,
         }
@@ -211,14 +219,22 @@ async fn any_program_can_be_allowed_at_once() {
 /// An approver cannot give more than the policy: the answer is not offered, and means `once`.
 #[tokio::test]
 async fn any_program_is_not_allowed_against_the_policy() {
-    let deny = Rule::parse(Effect::Deny, RuleSource::Admin, "spawn:rm").unwrap();
-    let scene = Scene::new(Answer::AllowAllPrograms, &["a", "b", "c"]);
-    let runtime = scene.runtime(Policy::default().rule(deny));
-    let artifacts = runtime.execute_skill("pdf", thrice()).await.unwrap();
-    assert!(!artifacts.exit_status.is_success());
-    assert_eq!(scene.questions().len(), 2);
-    for job in scene.fixture.sandbox.jobs() {
-        assert_ne!(*job.grants().spawn(), SpawnGrant::Any);
+    let rules = [
+        (Effect::Deny, RuleSource::Admin),
+        (Effect::Ask, RuleSource::Admin),
+        (Effect::Ask, RuleSource::User),
+    ];
+    for (effect, source) in rules {
+        let rule = Rule::parse(effect, source, "spawn:rm").unwrap();
+        let scene = Scene::new(Answer::AllowAllPrograms, &["a", "b", "c"]);
+        let runtime = scene.runtime(Policy::default().rule(rule));
+        let artifacts = runtime.execute_skill("pdf", thrice()).await.unwrap();
+        assert!(!artifacts.exit_status.is_success());
+        assert_eq!(scene.questions().len(), 2);
+        assert_eq!(*scene.asked.offers_all.lock().unwrap(), [false, false]);
+        for job in scene.fixture.sandbox.jobs() {
+            assert_ne!(*job.grants().spawn(), SpawnGrant::Any);
+        }
     }
 }
 
