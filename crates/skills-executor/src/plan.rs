@@ -81,7 +81,8 @@ impl Planned {
             start_interpreter(&mode, script, directory, &mut options);
         }
         let policy = services.permissions().policy();
-        let request = build_request(entry, &skill.manifest, &mode, &options, policy);
+        let interpreter = script_path.as_ref().map(|_| mode.program());
+        let request = build_request(entry, &skill.manifest, &mode, &options, policy, interpreter);
         let request = command_digest
             .clone()
             .into_iter()

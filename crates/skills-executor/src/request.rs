@@ -20,12 +20,14 @@ use crate::services::Services;
 pub(crate) const WORKSPACE_ALIAS: &str = "/workspace";
 
 /// Builds the request: what the skill declares and the options add, without dropped capabilities.
+/// `interpreter` is the program of the host that the first line of the script names.
 pub(crate) fn build_request(
     entry: &Entry,
     manifest: &Manifest,
     mode: &ExecutionMode,
     options: &ExecutionOptions,
     policy: &Policy,
+    interpreter: Option<&str>,
 ) -> Request {
     let request = Request::new(entry.directory())
         .display_name(entry.name().as_str())
@@ -45,7 +47,11 @@ pub(crate) fn build_request(
             request.allowed_tool(rule.tool(), rule.pattern())
         });
     let request = hook_texts(manifest).fold(with_caller_paths(request, options), Request::declare);
-    with_host_programs(request, options)
+    match interpreter {
+        // The skill chose its interpreter, not the caller.
+        Some(name) => request.interpreter(name),
+        None => with_host_programs(request, options),
+    }
 }
 
 /// Builds the request of a host command on a directory.

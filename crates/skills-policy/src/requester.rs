@@ -12,14 +12,17 @@ pub(crate) const NOT_DECLARED: &str = "the `allowed-tools` of the skill do not i
 pub(crate) const RULES_NAME: &str = "the policy";
 /// The requester of what an earlier attempt was refused.
 pub(crate) const REFUSED_NAME: &str = "its last attempt";
+/// The requester of the program that the first line of a script names.
+pub(crate) const FIRST_LINE_NAME: &str = "the first line of its script";
 /// The requester of packages that the skill imports and does not declare.
 pub(crate) const IMPORT_NAME: &str = "an import of its script";
 /// Requesters that are not entries of `allowed-tools`.
-pub(crate) const ROLES: [&str; 6] = [
+pub(crate) const ROLES: [&str; 7] = [
     CALLER_NAME,
     HOOKS_NAME,
     REQUIREMENTS_NAME,
     RULES_NAME,
     REFUSED_NAME,
+    FIRST_LINE_NAME,
     IMPORT_NAME,
 ];

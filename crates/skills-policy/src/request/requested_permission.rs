@@ -17,7 +17,7 @@ pub(crate) enum Basis {
     Declared,
     /// The caller provides it for this run.
     ByCaller,
-    /// The caller requests it; the skill declares nothing about it.
+    /// The caller or the first line of a script requests it; the skill declares nothing about it.
     Undeclared,
     /// The caller requests it; the skill declares what it needs, and this is not included.
     ExceedsDeclaration,

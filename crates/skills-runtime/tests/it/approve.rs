@@ -115,7 +115,8 @@ async fn an_approval_is_valid_for_exactly_one_content() {
 async fn the_program_of_a_first_line_is_asked_for() {
     let fixture = Fixture::new();
     fixture
-        .skill("stats", "")
+        // The tools do not include the program.
+        .skill("stats", "allowed-tools: Read, Bash(git:*)\n")
         .file("stats/scripts/fit.R", "#!/usr/bin/env -S cat -n\n1\n");
     let run = async |host: Option<Arc<Host>>| {
         let approvals = FileApprovalStore::new(fixture.path("state/approvals.json"));
@@ -133,7 +134,7 @@ async fn the_program_of_a_first_line_is_asked_for() {
             .await
             .unwrap()
     };
-    assert_snapshot!(denied(&run(None).await), @"permission denied: spawn `cat` (requested by the caller): no rule allows it and no approver is available");
+    assert_snapshot!(denied(&run(None).await), @"permission denied: spawn `cat` (requested by the first line of its script): no rule allows it and no approver is available");
     assert!(fixture.sandbox.jobs().is_empty());
     let host = Arc::new(Host::default());
     assert!(run(Some(host.clone())).await.exit_status.is_success());
