@@ -4,6 +4,8 @@
 //! so that an approval of the content is one of what runs.
 
 #[cfg(unix)]
+use std::collections::BTreeSet;
+#[cfg(unix)]
 use std::io::{self, Write};
 #[cfg(unix)]
 use std::path::Path;
@@ -23,8 +25,8 @@ const MAX_BYTES: u64 = 1 << 20;
 /// How many bytes are read to find out whether a script needs a repair.
 const MAX_START_BYTES: u64 = 4 << 10;
 
-/// Repairs the scripts of a copy, and returns their paths: a byte order mark before the first line is
-/// removed, and carriage returns at the ends of lines, which a shell takes for parts of words. Of
+/// Repairs the scripts of a copy, in any of its directories, and returns their paths: a byte order mark before the first line is
+/// removed, and carriage returns at the ends of lines, which a shell treats as parts of words. Of
 /// scripts in other languages only the first line is changed. Files with a first line as Unix has it,
 /// with NUL, or larger than 1 MiB stay as they are.
 ///
@@ -36,13 +38,19 @@ pub(crate) fn repair_scripts(copy: &Path) -> io::Result<Vec<String>> {
         return Ok(Vec::new());
     };
     let programs = SkillPrograms::list(&files);
-    let lists = [
+    // A run can name any file, and a script can load others.
+    let others = files.list("").unwrap_or_default().resources;
+    let paths: BTreeSet<String> = [
         programs.scripts,
         programs.nested_scripts,
         programs.root_scripts,
-    ];
+    ]
+    .into_iter()
+    .flatten()
+    .chain(others.into_iter().map(|resource| resource.path))
+    .collect();
     let mut repaired = Vec::new();
-    for path in lists.into_iter().flatten() {
+    for path in paths {
         if let Some(bytes) = repaired_script(&files, &path) {
             replace(&files, &path, &bytes)?;
             repaired.push(path);

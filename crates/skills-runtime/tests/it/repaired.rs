@@ -53,6 +53,26 @@ async fn line_ends_of_windows_are_repaired_in_the_copy() {
     assert_eq!(original, script);
 }
 
+/// A run can name a file of any directory, and a script can load others.
+#[tokio::test]
+async fn scripts_of_all_directories_are_repaired() {
+    if skip_without_sandbox() {
+        return;
+    }
+    let fixture = Fixture::new();
+    fixture
+        .skill("cr", "")
+        .file(
+            "cr/tools/run.sh",
+            "#!/bin/sh\r\n. \"${0%/*}/../lib/hi.sh\"\r\nhi\r\n",
+        )
+        .file("cr/lib/hi.sh", "hi() {\r\necho hi\r\n}\r\n");
+    let options = ExecutionOptions::default().script("tools/run.sh");
+    let runtime = fixture.builder().build();
+    let run = runtime.execute_skill("cr", options).await.unwrap();
+    assert_eq!(run.stdout.text(), "hi\n", "{}", run.stderr.text());
+}
+
 /// What is no text of Windows runs as it is: an archive after a script, line ends in a text of Unix.
 #[tokio::test]
 async fn other_bytes_are_kept() {
@@ -66,6 +86,11 @@ async fn other_bytes_are_kept() {
             "keep/scripts/unix.sh",
             "#!/bin/sh\nread -r one <<'E'\na\r\nE\nprintf '%q' \"$one\"\n",
         )
+        .file(
+            "keep/scripts/windows.py",
+            "#!/usr/bin/env python3\r\nimport os\nhere = os.path.dirname(__file__)\n\
+             for name in ['archive', 'unix.sh']:\n    print(open(here + '/' + name, 'rb').read().count(13))\n",
+        )
         .file("keep/scripts/archive", "#!/bin/sh\r\nexit\r\n\0\r\n")
         .file("outside", "#!/bin/sh\r\n");
     symlink(
@@ -78,6 +103,13 @@ async fn other_bytes_are_kept() {
     let run = runtime.execute_skill("keep", options).await.unwrap();
     assert_eq!(run.stdout.text(), "$'a\\r'", "{}", run.stderr.text());
     assert_eq!(run.notes, [""; 0]);
+    // In a copy in which another script is repaired.
+    let options = ExecutionOptions::default().script("windows.py");
+    let run = runtime.execute_skill("keep", options).await.unwrap();
+    // Carriage returns.
+    assert_eq!(run.stdout.text(), "3\n1\n", "{}", run.stderr.text());
+    let expected = "scripts with line ends or a byte order mark of Windows run from a repaired private copy: `scripts/windows.py`";
+    assert_eq!(run.notes, [expected]);
     assert_eq!(
         std::fs::read(fixture.path("outside")).unwrap(),
         b"#!/bin/sh\r\n"
