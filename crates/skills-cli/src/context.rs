@@ -22,7 +22,7 @@ use crate::input;
 use crate::interpreters::{self, InterpreterArg};
 use crate::lookup;
 use crate::output::{Output, line};
-use crate::process_environment::Environment;
+use crate::process_environment::{Environment, project_dirs_of};
 use crate::selector::parse_selector;
 use crate::settings::{LEDGER_VARIABLE, Settings};
 use crate::state;
@@ -273,7 +273,7 @@ impl Context {
         let added = [options.add_root.as_slice(), &settings.roots].concat();
         roots.extend(self.given_roots(profile, &added));
         // Last, so that a skill of another root stays one of it.
-        roots.extend(self.named_root(profile, &roots));
+        roots.extend(self.named_root(profile, &roots)?);
         let roots = roots.into_iter().map(|root| self.configure_search(root));
         let limits = self.with_given_limits(ScanLimits::default());
         let disabled = options.disable.iter().map(|pattern| disable_rule(pattern));
@@ -315,16 +315,38 @@ impl Context {
 
     /// Returns the root of the skill that the user named by its path. `None` below a root that is not
     /// trusted: naming a skill of a cloned repository does not trust the repository.
-    fn named_root(&self, profile: ClientProfile, roots: &[Root]) -> Option<Root> {
-        let directory = self.named_directory.get()?;
-        let is_untrusted = roots.iter().any(|root| {
-            let path = root.path().canonicalize();
-            !root.is_trusted() && path.is_ok_and(|path| directory.starts_with(path))
-        });
-        (!is_untrusted).then(|| {
-            let root = Root::new(directory, Scope::Custom);
-            profile.configure_root(root).depth(SearchDepth::OneLevel)
-        })
+    fn named_root(&self, profile: ClientProfile, roots: &[Root]) -> anyhow::Result<Option<Root>> {
+        let directory = self.named_directory.get();
+        let Some(directory) = directory.filter(|path| !is_in_untrusted(path, roots)) else {
+            return Ok(None);
+        };
+        let trust = self.trust_of_named(profile, directory)?;
+        let root = Root::new(directory, Scope::Custom).trust(trust);
+        let root = profile.configure_root(root).depth(SearchDepth::OneLevel);
+        Ok(Some(root))
+    }
+
+    /// Returns the trust in a directory that the user named. It is untrusted where a client finds skills
+    /// of a project, if the user does not trust that one: the project of the directory, not of the
+    /// working directory.
+    fn trust_of_named(&self, profile: ClientProfile, directory: &Path) -> anyhow::Result<Trust> {
+        let project = project_dirs_of(directory);
+        let mut context = self.profile_context()?;
+        let resolved = |path: &Path| path.canonicalize().ok();
+        let own = self.environment.project_root().and_then(resolved);
+        if own.as_ref() != project.first() {
+            context.project_trust = self.settings()?.trust_in(project.first());
+        }
+        for count in 1..=project.len() {
+            // Some clients find skills in their working directory only, which can be any of these.
+            context.project_directories = project[..count].to_vec();
+            for profile in [ClientProfile::Universal, profile] {
+                if is_in_untrusted(directory, &profile.roots(&context)) {
+                    return Ok(Trust::Untrusted);
+                }
+            }
+        }
+        Ok(Trust::Trusted)
     }
 
     /// Warns, once, about roots of the command line that do not exist: a server finds their skills
@@ -444,6 +466,14 @@ impl Context {
             }
         }
     }
+}
+
+/// Returns true if a canonical path is in a root that is not trusted.
+fn is_in_untrusted(path: &Path, roots: &[Root]) -> bool {
+    roots.iter().any(|root| {
+        let root_path = root.path().canonicalize();
+        !root.is_trusted() && root_path.is_ok_and(|root_path| path.starts_with(root_path))
+    })
 }
 
 /// Returns the limits of a root that the user named.

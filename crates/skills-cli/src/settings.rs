@@ -108,9 +108,13 @@ impl Settings {
         {
             settings.apply(&path, file);
         }
-        if trust_project || settings.is_project_trusted(environment) {
-            settings.project_trust = Trust::Trusted;
-        }
+        let root = environment.project_root();
+        let root = root.and_then(|root| root.canonicalize().ok());
+        settings.project_trust = if trust_project {
+            Trust::Trusted
+        } else {
+            settings.trust_in(root.as_ref())
+        };
         // The innermost directory last, since it takes precedence.
         for path in paths.project {
             let trust = settings.project_trust;
@@ -139,16 +143,16 @@ impl Settings {
         Some(file)
     }
 
-    /// Returns true if the user trusts the project of the working directory. Both paths are
-    /// resolved, so that neither a symlink nor another spelling makes a difference.
-    fn is_project_trusted(&self, environment: &Environment) -> bool {
-        let root = environment.project_root();
-        let root = root.and_then(|root| root.canonicalize().ok());
-        root.is_some_and(|root| {
-            let trusted = self.trusted_projects.iter();
-            let mut resolved = trusted.filter_map(|path| path.canonicalize().ok());
-            resolved.any(|path| path == root)
-        })
+    /// Returns the trust of the user in the project with this canonical root. The paths of settings
+    /// are resolved, so that neither a symlink nor another spelling makes a difference.
+    pub(crate) fn trust_in(&self, root: Option<&PathBuf>) -> Trust {
+        let trusted = self.trusted_projects.iter();
+        let mut resolved = trusted.filter_map(|path| path.canonicalize().ok());
+        if root.is_some_and(|root| resolved.any(|path| path == *root)) {
+            Trust::Trusted
+        } else {
+            Trust::Untrusted
+        }
     }
 
     /// Removes what only a user states, also if the project is trusted: whom to trust, and the sandbox.

@@ -70,9 +70,20 @@ fn a_path_does_not_trust_a_project() {
     fixture
         .file("clone/.git/HEAD", "")
         .skill("clone/.claude/skills/one", "one")
-        .file("clone/.claude/skills/one/scripts/a.sh", "echo ran\n");
-    for path in ["./.claude/skills/one", ".claude/skills/one/SKILL.md"] {
-        let done = fixture.run("clone", &["run", path]);
+        .file("clone/.claude/skills/one/scripts/a.sh", "echo ran\n")
+        .skill("clone/sub/.factory/skills/two", "two")
+        .file("clone/sub/.factory/skills/two/run.sh", "echo ran\n")
+        .file("other/.git/HEAD", "");
+    for (directory, path) in [
+        ("clone", "./.claude/skills/one"),
+        ("clone", ".claude/skills/one/SKILL.md"),
+        ("clone", "./sub/.factory/skills/two"),
+        ("", "./clone/.claude/skills/one"),
+        ("", "clone/sub/.factory/skills/two/SKILL.md"),
+        ("clone/sub", "../.claude/skills/one"),
+        ("other", "../clone/.claude/skills/one"),
+    ] {
+        let done = fixture.run(directory, &["run", path]);
         assert_eq!(done.code, 125, "{}", done.page());
         assert!(
             done.stderr.contains("its root is not trusted"),
@@ -80,7 +91,9 @@ fn a_path_does_not_trust_a_project() {
             done.page()
         );
         assert!(done.stdout.is_empty());
-    }
+    } // The option is about the project of the working directory.
+    let other = ["run", "../clone/.claude/skills/one", "--trust-project"];
+    assert_eq!(fixture.run("other", &other).code, 125);
 }
 
 /// Each skill of a name runs by its path, and by the name the chosen one is named.
