@@ -673,6 +673,21 @@ mod tests {
         }
     }
 
+    #[test]
+    fn patterns_and_variables_have_limits() {
+        let pattern = |count: usize| format!("ls *[{}]", "z".repeat(count));
+        let variables =
+            |count: usize| -> String { (0..count).map(|n| format!("A{n}= ")).collect() };
+        for (text, is_parsed) in [
+            (pattern(64), true),
+            (pattern(65), false),
+            (variables(100), true),
+            (variables(101), false),
+        ] {
+            assert_eq!(ShellLine::parse(&text).is_some(), is_parsed, "{text}");
+        }
+    }
+
     proptest! {
         #[test]
         fn words_are_those_of_the_splitter(text in "[a-c '\"\\\\#~=:\t]{0,24}") {

@@ -7,6 +7,8 @@ use crate::shell_lexer::{is_assignment, is_environment_variable};
 
 /// Maximum number of constructs in each other.
 const MAX_DEPTH: usize = 4;
+/// Maximum number of variables of a line.
+const MAX_NAMES: usize = 100;
 /// Words that begin a construct of a shell, or that a shell executes itself with an effect on it.
 const SHELL_WORDS: &[&str] = &[
     "!", ".", "[[", "{", "}", "alias", "bg", "break", "builtin", "case", "cd", "command",
@@ -186,17 +188,20 @@ impl<'a> Parser<'a> {
             let is_empty = rest.starts_with(|c: char| " \t\n;|&)".contains(c));
             let word = if is_empty { None } else { self.parse_word()? };
             let value = word.unwrap_or_default().into_quoted()?;
-            self.set_name(name);
+            self.set_name(name)?;
             variables.push((name.to_owned(), value));
             self.skip_space();
         }
         self.is_at_step_end().then_some(LineStep::Assign(variables))
     }
 
-    fn set_name(&mut self, name: &str) {
-        if !self.names.iter().any(|known| known == name) {
-            self.names.push(name.to_owned());
+    /// Adds a variable; `None` if there are too many.
+    fn set_name(&mut self, name: &str) -> Option<()> {
+        if self.names.iter().any(|known| known == name) {
+            return Some(());
         }
+        self.names.push(name.to_owned());
+        (self.names.len() <= MAX_NAMES).then_some(())
     }
 
     /// Returns true at the end of a step that is no command of a pipe.
@@ -247,7 +252,7 @@ impl<'a> Parser<'a> {
             if !is_name(&name) || is_environment_variable(&name) {
                 return None;
             }
-            self.set_name(&name);
+            self.set_name(&name)?;
             names.push(name);
         }
         let body = self.parse_loop_body()?;
@@ -294,7 +299,7 @@ impl<'a> Parser<'a> {
         while let Some(word) = self.parse_word()? {
             values.push(word);
         }
-        self.names.push(name.clone());
+        self.set_name(&name)?;
         let body = self.parse_loop_body()?;
         self.names.retain(|known| *known != name);
         Some(LineStep::For { name, values, body })

@@ -4,6 +4,8 @@ use super::{CharSet, LineWord, WordPart};
 
 /// Maximum number of numbers of `{1..9}`.
 const MAX_NUMBERS: u32 = 100;
+/// Maximum number of ranges of `[…]`: each is compared with each character of each name.
+const MAX_RANGES: usize = 64;
 
 /// A word while it is parsed.
 #[derive(Default)]
@@ -93,7 +95,7 @@ pub(super) fn parse_char_set(text: &str) -> Option<(WordPart, &str)> {
             || is_range(char::is_ascii_digit)
             || is_range(char::is_ascii_lowercase)
             || is_range(char::is_ascii_uppercase);
-        if !is_known || first > last {
+        if !is_known || first > last || ranges.len() == MAX_RANGES {
             return None;
         }
         ranges.push((first, last));
