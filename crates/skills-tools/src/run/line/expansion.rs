@@ -28,7 +28,8 @@ enum Token {
     Char(char),
     AnyText,
     AnyChar,
-    AnyOf(CharSet),
+    // Boxed, since a word has a token for each character.
+    AnyOf(Box<CharSet>),
 }
 
 impl Field {
@@ -55,7 +56,7 @@ impl Field {
 
     pub(super) fn push_char_set(&mut self, set: &CharSet) {
         self.is_word = true;
-        self.tokens.push(Token::AnyOf(set.clone()));
+        self.tokens.push(Token::AnyOf(Box::new(set.clone())));
     }
 
     pub(super) fn is_word(&self) -> bool {
@@ -72,31 +73,48 @@ fn is_pattern(tokens: &[Token]) -> bool {
     tokens.iter().any(|one| !matches!(one, Token::Char(_)))
 }
 
-/// Returns the words that a word with alternatives stands for.
-pub(super) fn expand_alternatives(
-    word: &LineWord,
-    usage: &mut Usage,
-) -> Result<Vec<LineWord>, ToolError> {
-    let mut words = vec![LineWord::default()];
-    for part in &word.parts {
-        let WordPart::Alternatives(texts) = part else {
-            words
-                .iter_mut()
-                .for_each(|word| word.parts.push(part.clone()));
-            continue;
-        };
-        usage.add_words(words.len() * texts.len())?;
-        let longer = |word: &LineWord, text: &String| {
-            let mut parts = word.parts.clone();
-            parts.push(WordPart::Text(text.clone()));
-            LineWord { parts }
-        };
-        words = words
-            .iter()
-            .flat_map(|word| texts.iter().map(|text| longer(word, text)))
-            .collect();
+/// The words that a word with alternatives stands for, made one after the other: together they can be
+/// larger than the line by any factor.
+pub(super) struct Alternatives<'a> {
+    word: &'a LineWord,
+    count: usize,
+}
+
+impl<'a> Alternatives<'a> {
+    /// Counts the words.
+    ///
+    /// # Errors
+    /// Fails if a limit of the line is reached.
+    pub(super) fn new(word: &'a LineWord, usage: &mut Usage) -> Result<Self, ToolError> {
+        let counts = word.parts.iter().filter_map(|part| match part {
+            WordPart::Alternatives(texts) => Some(texts.len()),
+            _ => None,
+        });
+        let count = counts.fold(1, usize::saturating_mul);
+        if count > 1 {
+            usage.add_words(count)?;
+        }
+        Ok(Self { word, count })
     }
-    Ok(words)
+
+    pub(super) fn count(&self) -> usize {
+        self.count
+    }
+
+    /// Returns a word by its index. The last alternatives change first.
+    pub(super) fn word(&self, index: usize) -> LineWord {
+        let mut group = self.count;
+        let part = |part: &WordPart| match part {
+            WordPart::Alternatives(texts) => {
+                group /= texts.len();
+                WordPart::Text(texts[index / group % texts.len()].clone())
+            }
+            part => part.clone(),
+        };
+        LineWord {
+            parts: self.word.parts.iter().map(part).collect(),
+        }
+    }
 }
 
 /// Adds the value of an expansion to a word, which it splits at white space unless it is quoted. Its
@@ -328,6 +346,11 @@ mod tests {
             c => Token::Char(c),
         };
         pattern.chars().map(token).collect()
+    }
+
+    #[test]
+    fn tokens_are_small() {
+        assert!(size_of::<Token>() <= 16);
     }
 
     #[test]

@@ -265,6 +265,33 @@ async fn constructs_have_limits() {
     );
 }
 
+/// The words are counted before they are made.
+#[cfg(target_os = "linux")]
+#[tokio::test]
+async fn alternatives_of_a_long_word_need_little_memory() {
+    if skip_without_sandbox() {
+        return;
+    }
+    let host = host();
+    let tools = given(&host);
+    let long = "A".repeat(60_000);
+    for line in [
+        format!("echo {long}{{1..100}}{{1..100}}{{0..2}}"),
+        format!("echo {{1..100}}{{1..100}}{{0..2}}{long}"),
+        format!("echo {}{{1..100}}{{1..100}}{{0..2}}", "?".repeat(60_000)),
+    ] {
+        let outcome = bash(&tools, &line, "").await;
+        assert_eq!(outcome.code(), Some("too_large"), "{}", outcome.text());
+    }
+    let status = fs::read_to_string("/proc/self/status").unwrap();
+    let peak = status.lines().find_map(|line| {
+        let line = line.strip_prefix("VmHWM:")?;
+        line.trim().strip_suffix(" kB")?.parse::<u64>().ok()
+    });
+    let peak = peak.unwrap();
+    assert!(peak < 1 << 20, "{peak} KiB");
+}
+
 /// Also while no program runs.
 #[tokio::test]
 async fn a_cancelled_line_ends_at_its_next_step() {

@@ -4,7 +4,7 @@ use skills_runtime::policy::FreeProgram;
 use skills_runtime::prompt::{LineWord, ShellLine, WordPart};
 
 use super::Driver;
-use crate::run::line::expansion::{Field, expand_alternatives, expand_pattern, split_fields};
+use crate::run::line::expansion::{Alternatives, Field, expand_pattern, split_fields};
 use crate::run::line::streams::text_of_output;
 use crate::{ToolError, ToolErrorCode};
 
@@ -12,7 +12,9 @@ impl Driver<'_> {
     /// Expands a word to words.
     pub(super) async fn expand(&mut self, word: &LineWord) -> Result<Vec<String>, ToolError> {
         let mut words = Vec::new();
-        for word in expand_alternatives(word, &mut self.usage)? {
+        let alternatives = Alternatives::new(word, &mut self.usage)?;
+        for index in 0..alternatives.count() {
+            let word = alternatives.word(index);
             words.extend(self.expand_one(&word).await?);
             if self.is_stopped {
                 return Ok(Vec::new());
@@ -34,8 +36,14 @@ impl Driver<'_> {
                     self.usage.add_bytes(text.len())?;
                     Field::last(&mut fields).push_text(text);
                 }
-                WordPart::Pattern(c) => Field::last(&mut fields).push_pattern(*c),
-                WordPart::CharSet(set) => Field::last(&mut fields).push_char_set(set),
+                WordPart::Pattern(c) => {
+                    self.usage.add_bytes(c.len_utf8())?;
+                    Field::last(&mut fields).push_pattern(*c);
+                }
+                WordPart::CharSet(set) => {
+                    self.usage.add_bytes(set.text.len())?;
+                    Field::last(&mut fields).push_char_set(set);
+                }
                 // Words with these were expanded before.
                 WordPart::Alternatives(_) => {}
                 WordPart::Length(name) => {
