@@ -2,6 +2,7 @@
 
 mod words;
 
+use std::collections::HashSet;
 use std::future::poll_fn;
 use std::pin::Pin;
 use std::task::Poll;
@@ -445,10 +446,32 @@ impl Driver<'_> {
                 return Ok((Stream::default(), Stream::of_bytes(message.into_bytes())));
             }
         };
+        if let Err(error) = self.make_changes(changes, &mut stderr).await {
+            // What failed before is part of the result.
+            self.printed.stderr.append(&stderr)?;
+            return Err(error);
+        }
+        Ok((Stream::default(), stderr))
+    }
+
+    /// Makes the changes of a command, and adds the messages of those that fail to `stderr`.
+    async fn make_changes(
+        &mut self,
+        changes: Vec<FileChange>,
+        stderr: &mut Stream,
+    ) -> Result<(), ToolError> {
+        let mut made = HashSet::new();
         for change in changes {
             self.usage.add_change()?;
             self.runner.check()?;
-            let changed = self.apply(change).await?;
+            let target = change.target().map(str::to_owned);
+            let changed = match change.replaces_made(&made) {
+                Some(failed) => failed,
+                None => self.apply(change).await?,
+            };
+            if changed.written.is_some() {
+                made.extend(target);
+            }
             if let Some(message) = changed.failure {
                 self.code = 1;
                 stderr.append(&Stream::of_bytes(message.into_bytes()))?;
@@ -457,7 +480,7 @@ impl Driver<'_> {
                 .retain(|(path, _)| Some(path) != changed.removed.as_ref());
             self.created.extend(changed.written);
         }
-        Ok((Stream::default(), stderr))
+        Ok(())
     }
 
     /// Makes a change on a blocking thread.

@@ -1,5 +1,6 @@
 //! Makes, copies, moves and removes single files for a line.
 
+use std::collections::HashSet;
 use std::io::{Error, ErrorKind};
 use std::sync::Arc;
 use std::time::SystemTime;
@@ -116,6 +117,29 @@ impl FileChange {
             }
         };
         Ok(operands.into_iter().map(change).collect())
+    }
+
+    /// Returns the target of a copied or moved file.
+    pub(super) fn target(&self) -> Option<&str> {
+        match self {
+            Self::Copy { target, .. } | Self::Move { target, .. } => Some(target),
+            _ => None,
+        }
+    }
+
+    /// Returns the failure of a change that would replace what the same command has just made, such as
+    /// that of the second file in `mv x/a y/a d`. `made` are the targets so far.
+    pub(super) fn replaces_made(&self, made: &HashSet<String>) -> Option<Changed> {
+        let (program, source, target) = match self {
+            Self::Copy { source, target } => ("cp", source, target),
+            Self::Move { source, target } => ("mv", source, target),
+            _ => return None,
+        };
+        made.contains(target).then(|| {
+            let message =
+                format!("{program}: will not overwrite just-created '{target}' with '{source}'");
+            Changed::failed(message)
+        })
     }
 
     /// Makes the change.

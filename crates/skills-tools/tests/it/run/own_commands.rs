@@ -182,6 +182,48 @@ async fn failures_are_those_of_the_programs() {
     assert_eq!((code, stdout.as_str()), (Some(0), "1\nno\n"));
 }
 
+/// Files of one name are not replaced by each other.
+#[tokio::test]
+async fn a_command_replaces_no_file_that_it_has_just_made() {
+    if skip_without_sandbox() {
+        return;
+    }
+    let host = host();
+    for (path, content) in [("x/a", "1"), ("y/a", "2"), ("x/b", "3"), ("y/b", "4")] {
+        host.file(&format!("workspace/{path}"), content);
+    }
+    fs::create_dir(host.path("workspace/d")).unwrap();
+    fs::create_dir(host.path("workspace/e")).unwrap();
+    let tools = given(&host);
+    for (line, message) in [
+        (
+            "cp x/a y/a d",
+            "cp: will not overwrite just-created 'd/a' with 'y/a'\n",
+        ),
+        (
+            "mv */b e/",
+            "mv: will not overwrite just-created 'e/b' with 'y/b'\n",
+        ),
+        // What failed has made nothing.
+        (
+            "mv none/a y/a d",
+            "mv: cannot stat 'none/a': No such file or directory\n",
+        ),
+    ] {
+        let (code, _, stderr) = results(&tools, &format!("{line} || false")).await;
+        assert_eq!((code, stderr.as_str()), (Some(1), message), "{line}");
+    }
+    assert_eq!(text(&host, "workspace/x/a"), "1");
+    assert_eq!(text(&host, "workspace/d/a"), "2");
+    assert_eq!(text(&host, "workspace/e/b"), "3");
+    assert_eq!(text(&host, "workspace/y/b"), "4");
+    // A later refusal does not lose the messages before it.
+    let outcome = bash(&tools, "rm none .env", "").await;
+    assert!(outcome.is_error);
+    let message = "rm: cannot remove 'none': No such file or directory";
+    assert!(outcome.text().contains(message), "{}", outcome.text());
+}
+
 /// A hostile model or workspace: protected names, links, keys, skills, other places.
 #[tokio::test]
 async fn nothing_is_written_that_the_file_tools_do_not_write() {
