@@ -149,7 +149,25 @@ impl EndedPart {
 /// Returns a line that runs without a shell: at most one of its parts can need a question, and that one is
 /// known before anything runs. `None` if a shell runs it, which is one question, or if it is one program.
 /// `skill` is the name of the skill for which its commands run, `current_dir` where they start.
-pub(crate) fn find_line(
+///
+/// # Errors
+/// Fails if the search panics.
+pub(crate) async fn find_line(
+    files: &VirtualFiles,
+    command: &CommandLine,
+    skill: Option<&str>,
+    current_dir: &str,
+    has_stdin: bool,
+) -> Result<Option<Line>, ToolError> {
+    let (files, command) = (files.clone(), command.clone());
+    let (skill, current_dir) = (skill.map(str::to_owned), current_dir.to_owned());
+    let find = move || find_now(&files, &command, skill.as_deref(), &current_dir, has_stdin);
+    // Operands are opened, and a skill among them can need a scan.
+    let found = skills_threads::run_blocking(find).await;
+    found.map_err(|_| ToolErrorCode::Internal.error("cannot examine the command"))
+}
+
+fn find_now(
     files: &VirtualFiles,
     command: &CommandLine,
     skill: Option<&str>,

@@ -87,7 +87,7 @@ async fn call(
     };
     let command = CommandLine::parse(&arguments.command)?;
     let (files, cwd, stdin) = (&programs.files, &arguments.cwd, arguments.stdin);
-    match find_line(files, &command, None, cwd, stdin.is_some()) {
+    match find_line(files, &command, None, cwd, stdin.is_some()).await? {
         Some(line) => {
             let stdin = stdin.map(String::into_bytes);
             run_line(&call, files, &line, cwd, stdin).await

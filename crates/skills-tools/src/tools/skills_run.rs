@@ -91,8 +91,8 @@ async fn call(
     };
     let command = CommandLine::parse(&arguments.command)?;
     let (files, stdin) = (&programs.files, arguments.stdin);
-    let line = find_line(files, &command, Some(&arguments.name), "", stdin.is_some())
-        .filter(|_| call.start().is_some());
+    let line = find_line(files, &command, Some(&arguments.name), "", stdin.is_some()).await?;
+    let line = line.filter(|_| call.start().is_some());
     match line {
         Some(line) => {
             let stdin = stdin.map(String::into_bytes);

@@ -5,6 +5,7 @@ mod words;
 use std::collections::HashSet;
 use std::future::poll_fn;
 use std::pin::Pin;
+use std::sync::Arc;
 use std::task::Poll;
 
 use serde_json::Value;
@@ -52,6 +53,7 @@ pub(crate) async fn run_line(
         ended_parts: 0,
         has_effects: false,
         is_written: false,
+        needs_rescan: false,
         printed: Printed::default(),
         created: Vec::new(),
         ended: None,
@@ -81,6 +83,8 @@ struct Driver<'a> {
     has_effects: bool,
     /// Whether the line itself changed a file, or tried to.
     is_written: bool,
+    /// Whether a file has changed since the last scan.
+    needs_rescan: bool,
     printed: Printed,
     /// The paths and the data of the files that the line itself wrote.
     created: Vec<(String, Value)>,
@@ -342,7 +346,9 @@ impl Driver<'_> {
     ) -> Result<(), ToolError> {
         for (index, command) in commands.iter().enumerate() {
             let is_last = index + 1 == commands.len();
-            let piped = self.run_command(command, stdin, is_last).await?;
+            let piped = self.run_command(command, stdin, is_last).await;
+            self.rescan().await?;
+            let piped = piped?;
             if self.is_stopped {
                 return Ok(());
             }
@@ -352,6 +358,19 @@ impl Driver<'_> {
             stdin = Some(piped);
         }
         Ok(())
+    }
+
+    /// Scans after a command that changed files, which can be those of a skill.
+    async fn rescan(&mut self) -> Result<(), ToolError> {
+        if !std::mem::take(&mut self.needs_rescan) || !self.files.may_overlap_skills() {
+            return Ok(());
+        }
+        let files = self.files.clone();
+        run_blocking(move || {
+            files.rescan_after_write();
+            Ok(())
+        })
+        .await
     }
 
     /// Runs a command, and returns what goes to the next one.
@@ -392,7 +411,7 @@ impl Driver<'_> {
         if self.line.own_programs.include(command) {
             let (stdout, stderr) = self.run_own(&words, stdin.unwrap_or_default()).await?;
             self.ended_parts += 1;
-            return self.route(command, stdout, stderr, files);
+            return self.route(command, stdout, stderr, files).await;
         }
         self.usage.add_start()?;
         let is_free = self.line.is_free(command);
@@ -421,7 +440,7 @@ impl Driver<'_> {
         if passes_output && is_cut {
             return Err(too_much_output());
         }
-        self.route(command, stdout, stderr, files)
+        self.route(command, stdout, stderr, files).await
     }
 
     /// Does a command that the line does itself, and returns what the program would print.
@@ -436,7 +455,7 @@ impl Driver<'_> {
         self.code = 0;
         let mut stderr = Stream::default();
         if command.program == OwnProgram::Tee {
-            self.tee(&command, &stdin)?;
+            self.tee(command, &stdin).await?;
             return Ok((stdin, stderr));
         }
         let changes = match FileChange::list(self.files, &self.current_dir, command) {
@@ -461,8 +480,8 @@ impl Driver<'_> {
         stderr: &mut Stream,
     ) -> Result<(), ToolError> {
         let mut made = HashSet::new();
+        self.usage.add_changes(changes.len())?;
         for change in changes {
-            self.usage.add_change()?;
             self.runner.check()?;
             let target = change.target().map(str::to_owned);
             let changed = match change.replaces_made(&made) {
@@ -486,29 +505,33 @@ impl Driver<'_> {
     /// Makes a change on a blocking thread.
     async fn apply(&mut self, change: FileChange) -> Result<Changed, ToolError> {
         let (files, current_dir) = (self.files.clone(), self.current_dir.clone());
-        let changed =
-            skills_threads::run_blocking(move || change.apply(&files, &current_dir)).await;
-        let changed =
-            changed.map_err(|_| ToolErrorCode::Internal.error("cannot change a file"))??;
+        let changed = run_blocking(move || change.apply(&files, &current_dir)).await?;
         self.is_written = true;
+        self.needs_rescan |= changed.written.is_some() || changed.failure.is_none();
         Ok(changed)
     }
 
-    fn tee(&mut self, command: &OwnCommand, stdin: &Stream) -> Result<(), ToolError> {
-        let mut files = Vec::new();
-        for path in &command.operands {
-            self.usage.add_change()?;
-            let append = command.has_option;
-            let file = OutputFile::find(self.files, &self.current_dir, path, append)?;
-            files.push(file);
+    /// Writes its input to all files, if each of them may be written.
+    async fn tee(&mut self, command: OwnCommand, stdin: &Stream) -> Result<(), ToolError> {
+        self.usage.add_changes(command.operands.len())?;
+        let (files, current_dir) = (self.files.clone(), self.current_dir.clone());
+        let find = move || {
+            let paths = command.operands.iter();
+            paths
+                .map(|path| OutputFile::find(&files, &current_dir, path, command.has_option))
+                .collect::<Result<Vec<_>, _>>()
+        };
+        let found = run_blocking(find).await?;
+        let bytes = Arc::new(stdin.bytes.clone());
+        for file in found {
+            self.runner.check()?;
+            self.write(file, Arc::clone(&bytes)).await?;
         }
-        files
-            .into_iter()
-            .try_for_each(|file| self.write(file, &stdin.bytes))
+        Ok(())
     }
 
     /// Passes the streams of a command on to where they go, and returns what goes to the next one.
-    fn route(
+    async fn route(
         &mut self,
         command: &LineCommand,
         stdout: Stream,
@@ -527,22 +550,25 @@ impl Driver<'_> {
         }
         let mut files = files.into_iter();
         match (&command.stdout, files.next().flatten()) {
-            (_, Some(file)) => self.write(file, &out.bytes)?,
+            (_, Some(file)) => self.write(file, Arc::new(out.bytes)).await?,
             (LineOutput::Null | LineOutput::Other, _) => {}
             _ => next = out,
         }
         match (&command.stderr, files.next().flatten()) {
-            (_, Some(file)) => self.write(file, &err.bytes)?,
+            (_, Some(file)) => self.write(file, Arc::new(err.bytes)).await?,
             (LineOutput::Null | LineOutput::Other, _) => {}
             _ => self.printed.stderr.append(&err)?,
         }
         Ok(next)
     }
 
-    fn write(&mut self, mut file: OutputFile, bytes: &[u8]) -> Result<(), ToolError> {
+    /// Writes a file on a blocking thread.
+    async fn write(&mut self, mut file: OutputFile, bytes: Arc<Vec<u8>>) -> Result<(), ToolError> {
         self.is_written = true;
-        file.write(self.files, bytes)?;
-        self.created.push(file.describe());
+        let files = self.files.clone();
+        let write = move || file.write(&files, &bytes).map(|()| file.describe());
+        self.created.push(run_blocking(write).await?);
+        self.needs_rescan = true;
         Ok(())
     }
 
@@ -595,6 +621,13 @@ impl Driver<'_> {
             .with_written_files(self.created);
         EndedPart { output, ..ended }
     }
+}
+
+async fn run_blocking<T: Send + 'static>(
+    work: impl FnOnce() -> Result<T, ToolError> + Send + 'static,
+) -> Result<T, ToolError> {
+    let result = skills_threads::run_blocking(work).await;
+    result.map_err(|_| ToolErrorCode::Internal.error("cannot access a file"))?
 }
 
 /// Lets other tasks of the thread run.

@@ -151,7 +151,7 @@ impl FileChange {
         files: &VirtualFiles,
         current_dir: &str,
     ) -> Result<Changed, ToolError> {
-        let changed = match self {
+        match self {
             Self::Copy { source, target } => copy(files, current_dir, source, target),
             Self::MakeDirectory { path, with_parents } => {
                 make_directory(files, current_dir, path, *with_parents)
@@ -162,11 +162,7 @@ impl FileChange {
                 may_be_missing,
             } => remove(files, current_dir, path, *may_be_missing),
             Self::Touch { path } => touch(files, current_dir, path),
-        };
-        if files.may_overlap_skills() {
-            files.rescan_after_write();
         }
-        changed
     }
 }
 

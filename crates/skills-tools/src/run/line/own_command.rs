@@ -7,8 +7,12 @@ use skills_runtime::policy::Access;
 use skills_runtime::prompt::{LineCommand, LineStep, LineWord, ShellLine};
 
 use super::redirected_files::resolve;
+use super::usage::MAX_CHANGES;
 use crate::mount::Access as MountAccess;
 use crate::virtual_files::VirtualFiles;
+
+/// An operand with an expansion, before it is expanded. No command has this character.
+const EXPANSION: &str = "\0";
 
 /// A program that a line does itself.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -95,12 +99,19 @@ impl OwnCommand {
 
     /// Parses a command of a line before expansion, in which a word with an expansion is an operand.
     fn parse_unexpanded(command: &LineCommand) -> Option<Self> {
-        let text = |word: &LineWord| word.literal().unwrap_or_else(|| "x".to_owned());
+        let text = |word: &LineWord| word.literal().unwrap_or_else(|| EXPANSION.to_owned());
         let words: Vec<String> = command.words.iter().map(text).collect();
         let parsed = Self::parse(&words)?;
         // What is removed is what the line shows.
         let is_shown = command.words.iter().all(|word| word.literal().is_some());
         (parsed.program != OwnProgram::Remove || is_shown).then_some(parsed)
+    }
+
+    /// Removes the operands with an expansion, and all but the first `count` of the others. That of a
+    /// target stays the last one.
+    fn keep_literals(&mut self, count: usize) {
+        self.operands.retain(|operand| operand != EXPANSION);
+        self.operands.truncate(count);
     }
 }
 
@@ -113,22 +124,20 @@ impl OwnPrograms {
     pub(super) fn find(files: &VirtualFiles, current_dir: &str, line: &ShellLine) -> Self {
         let mut steps = line.steps.iter();
         let is_moved = steps.any(|(_, step)| matches!(step, LineStep::ChangeDirectory(_)));
-        let is_done_here =
-            |command: &OwnCommand| is_done_here(files, current_dir, is_moved, command);
-        let own = line
-            .commands()
-            .into_iter()
-            .filter_map(|command| OwnCommand::parse_unexpanded(command).map(|own| (command, own)));
+        let own = line.commands().into_iter();
+        let own = own.filter_map(OwnCommand::parse_unexpanded);
         let mut programs = Vec::new();
-        for (command, own) in own {
-            let operands = literal_operands(command, &own);
-            if !is_done_here(&OwnCommand {
-                operands,
-                ..own.clone()
-            }) {
+        // A line with more of them fails, whatever the others are.
+        let mut remaining = MAX_CHANGES;
+        for mut command in own {
+            command.keep_literals(remaining);
+            remaining -= command.operands.len();
+            if !is_done_here(files, current_dir, is_moved, &command) {
                 return Self(Vec::new());
             }
-            programs.push(own.program);
+            if !programs.contains(&command.program) {
+                programs.push(command.program);
+            }
         }
         let executor = files.runtime.executor();
         let workspace = files.mounts.workspace();
@@ -148,19 +157,6 @@ impl OwnPrograms {
         OwnCommand::parse_unexpanded(command)
             .is_some_and(|command| self.0.contains(&command.program))
     }
-}
-
-/// Returns the operands that have no expansion. That of a target stays the last one.
-fn literal_operands(command: &LineCommand, own: &OwnCommand) -> Vec<String> {
-    let literals: Vec<String> = command.words[1..]
-        .iter()
-        .filter_map(LineWord::literal)
-        .collect();
-    let operands = own.operands.iter();
-    operands
-        .filter(|one| literals.contains(one))
-        .cloned()
-        .collect()
 }
 
 /// Returns true if the operands are in the workspace, a skill or a mount, and no directory is to be copied,

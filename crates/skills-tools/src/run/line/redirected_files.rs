@@ -248,9 +248,6 @@ impl OutputFile {
             write::write_file(&parent, name, &request)
         });
         let written = written.inspect_err(|_| resolved.quota.release(size))?;
-        if files.may_overlap_skills() {
-            files.rescan_after_write();
-        }
         (self.bytes, self.is_new) = (bytes.len(), written.is_new);
         Ok(())
     }

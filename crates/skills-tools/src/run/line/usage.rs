@@ -13,7 +13,7 @@ const MAX_BYTES: usize = 2 << 20;
 /// Maximum number of words that expansions add.
 const MAX_WORDS: usize = 50_000;
 /// Maximum number of files and directories that a line itself makes, copies, moves or removes.
-const MAX_CHANGES: usize = 1_000;
+pub(super) const MAX_CHANGES: usize = 1_000;
 /// Maximum number of directories and files that patterns examine.
 const MAX_EXAMINED: usize = 5_000;
 
@@ -39,8 +39,8 @@ impl Usage {
         check(self.starts, MAX_STARTS, "starts more than 64 programs")
     }
 
-    pub(super) fn add_change(&mut self) -> Result<(), ToolError> {
-        self.changes += 1;
+    pub(super) fn add_changes(&mut self, changes: usize) -> Result<(), ToolError> {
+        self.changes = self.changes.saturating_add(changes);
         check(self.changes, MAX_CHANGES, "changes more than 1000 files")
     }
 

@@ -386,8 +386,16 @@ async fn own_commands_have_limits() {
     let host = host();
     let values = "x ".repeat(1_001);
     let tools = given(&host);
-    let outcome = bash(&tools, &format!("touch {values}"), "").await;
-    assert_eq!(outcome.code(), Some("too_large"), "{}", outcome.text());
+    let many = "x ".repeat(21_000);
+    for line in [
+        format!("touch {values}"),
+        format!("touch {many}"),
+        format!("echo x | tee {many}"),
+    ] {
+        let outcome = bash(&tools, &line, "").await;
+        assert_eq!(outcome.code(), Some("too_large"), "{}", outcome.text());
+        assert!(!host.path("workspace/x").exists());
+    }
     fs::File::create(host.path("workspace/large.bin"))
         .unwrap()
         .set_len(17 << 20)
