@@ -20,6 +20,9 @@ pub(crate) struct WriteRequest<'a> {
     pub(crate) if_match: Option<&'a str>,
     /// Whether the file is executable; `None` leaves it unchanged.
     pub(crate) executable: Option<bool>,
+    /// The mode of a new file, from which the umask takes what it does from others; `None` for that of
+    /// other new files.
+    pub(crate) new_mode: Option<u32>,
 }
 
 /// The treatment of an existing file.
@@ -299,7 +302,7 @@ fn replace(
     old: Option<&Metadata>,
     request: &WriteRequest<'_>,
 ) -> std::io::Result<()> {
-    let (mut file, temporary) = create_temp(parent, old)?;
+    let (mut file, temporary) = create_temp(parent, old, request.new_mode)?;
     let written = file
         .write_all(request.content)
         // Before the rename, so that the file never has its new content with the wrong mode.
@@ -337,24 +340,30 @@ fn publish_new(parent: &Dir, temporary: &str, name: &str) -> std::io::Result<()>
 
 /// Creates a file under a temporary name, which is not considered abandoned until it is closed.
 /// Other users cannot open it before it has the mode of the old file.
-fn create_temp(parent: &Dir, old: Option<&Metadata>) -> std::io::Result<(File, String)> {
+fn create_temp(
+    parent: &Dir,
+    old: Option<&Metadata>,
+    new_mode: Option<u32>,
+) -> std::io::Result<(File, String)> {
     let mut options = OpenOptions::new();
     options.write(true).create_new(true);
-    if old.is_some() {
-        // The old file may be private; its new content must not be readable while it is written.
-        set_private_mode(&mut options);
+    // The old file may be private; its new content must not be readable while it is written.
+    let mode = old.map(|_| 0o600).or(new_mode);
+    if let Some(mode) = mode {
+        set_creation_mode(&mut options, mode);
     }
     temporary::create_file(parent, &options)
 }
 
+/// Sets the mode of a file that is created. Never the set-user-ID, set-group-ID and sticky bits.
 #[cfg(unix)]
-fn set_private_mode(options: &mut OpenOptions) {
+fn set_creation_mode(options: &mut OpenOptions, mode: u32) {
     use cap_std::fs::OpenOptionsExt;
-    options.mode(0o600);
+    options.mode(mode & 0o777);
 }
 
 #[cfg(not(unix))]
-fn set_private_mode(_options: &mut OpenOptions) {}
+fn set_creation_mode(_options: &mut OpenOptions, _mode: u32) {}
 
 /// Applies the mode of the old file and the requested executable bit; does nothing if the mode is
 /// already right.
@@ -412,6 +421,7 @@ mod tests {
         mode: WriteMode::Overwrite,
         if_match: None,
         executable: None,
+        new_mode: None,
     };
 
     fn directory() -> (tempfile::TempDir, Dir) {
@@ -424,7 +434,7 @@ mod tests {
     #[test]
     fn a_crash_before_the_rename_leaves_the_old_file() {
         let (_held, directory) = directory();
-        let (mut file, _) = create_temp(&directory, None).unwrap();
+        let (mut file, _) = create_temp(&directory, None, None).unwrap();
         file.write_all(b"ne").unwrap();
         drop(file);
         assert_eq!(directory.read_to_string("a").unwrap(), "old");
@@ -437,7 +447,7 @@ mod tests {
     fn guessed_temporary_names_are_not_followed() {
         let (_held, directory) = directory();
         directory.write("canary", "alive").unwrap();
-        let (_, now) = create_temp(&directory, None).unwrap();
+        let (_, now) = create_temp(&directory, None, None).unwrap();
         let number: u64 = now
             .trim_end_matches(".tmp")
             .rsplit('-')
@@ -466,7 +476,7 @@ mod tests {
     #[test]
     fn a_new_file_does_not_replace_an_existing_one() {
         let (_held, directory) = directory();
-        let (_, temporary) = create_temp(&directory, None).unwrap();
+        let (_, temporary) = create_temp(&directory, None, None).unwrap();
         assert_eq!(
             publish_new(&directory, &temporary, "a").unwrap_err().kind(),
             ErrorKind::AlreadyExists
@@ -549,7 +559,7 @@ mod tests {
             .set_permissions("a", Permissions::from_mode(0o640))
             .unwrap();
         let old = directory.metadata("a").unwrap();
-        let (file, _) = create_temp(&directory, Some(&old)).unwrap();
+        let (file, _) = create_temp(&directory, Some(&old), None).unwrap();
         assert_eq!(file.metadata().unwrap().mode() & 0o777, 0o600);
         set_mode(&file, Some(&old), None).unwrap();
         assert_eq!(file.metadata().unwrap().mode() & 0o777, 0o640);

@@ -301,6 +301,7 @@ fn write_files(
             mode: WriteMode::Create,
             if_match: None,
             executable,
+            new_mode: None,
         };
         write::write_file(&parent, name, &request)?;
     }

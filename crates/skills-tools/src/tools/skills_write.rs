@@ -253,6 +253,7 @@ fn write_content(
         mode,
         if_match,
         executable,
+        new_mode: None,
     };
     let is_manifest = resolved
         .skill

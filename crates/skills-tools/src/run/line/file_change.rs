@@ -192,7 +192,7 @@ fn copy(
         return Ok(Changed::failed(message));
     }
     let bytes = read_all(file, &display, MAX_IN_MEMORY_BYTES, "copy it with a script")?;
-    let mut output = output.with_executable(is_executable(&metadata));
+    let mut output = output.with_mode(mode_of(&metadata));
     output.write(files, &bytes)?;
     Ok(written(output.describe()))
 }
@@ -410,13 +410,13 @@ fn not_directory(files: &VirtualFiles, current_dir: &str, target: &str) -> &'sta
 }
 
 #[cfg(unix)]
-fn is_executable(metadata: &cap_std::fs::Metadata) -> bool {
+fn mode_of(metadata: &cap_std::fs::Metadata) -> Option<u32> {
     use cap_std::fs::MetadataExt;
 
-    metadata.mode() & 0o100 != 0
+    Some(metadata.mode())
 }
 
 #[cfg(not(unix))]
-fn is_executable(_metadata: &cap_std::fs::Metadata) -> bool {
-    false
+fn mode_of(_metadata: &cap_std::fs::Metadata) -> Option<u32> {
+    None
 }

@@ -181,8 +181,8 @@ pub(super) fn find_writable(
 pub(super) struct OutputFile {
     resolved: ResolvedPath,
     mode: WriteMode,
-    /// Whether it is executable if it is new.
-    executable: Option<bool>,
+    /// Its mode if it is new.
+    new_mode: Option<u32>,
     bytes: usize,
     is_new: bool,
 }
@@ -209,14 +209,14 @@ impl OutputFile {
             } else {
                 WriteMode::Overwrite
             },
-            executable: None,
+            new_mode: None,
             bytes: 0,
         })
     }
 
-    /// Sets whether the file is executable, unless it exists.
-    pub(super) fn with_executable(mut self, is_executable: bool) -> Self {
-        self.executable = self.is_new.then_some(is_executable);
+    /// Sets the mode of the file, unless it exists.
+    pub(super) fn with_mode(mut self, mode: Option<u32>) -> Self {
+        self.new_mode = mode;
         self
     }
 
@@ -243,7 +243,8 @@ impl OutputFile {
                 content: bytes,
                 mode: self.mode,
                 if_match: None,
-                executable: self.executable,
+                executable: None,
+                new_mode: self.new_mode,
             };
             write::write_file(&parent, name, &request)
         });

@@ -182,6 +182,39 @@ async fn failures_are_those_of_the_programs() {
     assert_eq!((code, stdout.as_str()), (Some(0), "1\nno\n"));
 }
 
+/// A private file stays private.
+#[tokio::test]
+async fn a_copy_has_the_mode_of_its_source() {
+    if skip_without_sandbox() {
+        return;
+    }
+    let host = host();
+    let tools = given(&host);
+    let mode = |path: &str| {
+        let file = fs::metadata(host.path(&format!("workspace/{path}")));
+        file.unwrap().mode() & 0o7777
+    };
+    host.file("workspace/old.txt", "");
+    let old_mode = mode("old.txt");
+    for (source, copied) in [
+        (0o600, 0o600),
+        (0o700, 0o700),
+        (0o400, 0o400),
+        (0o4755, 0o755),
+    ] {
+        let (name, file) = (format!("s{source:o}"), format!("workspace/s{source:o}"));
+        host.file(&file, "x");
+        fs::set_permissions(host.path(&file), fs::Permissions::from_mode(source)).unwrap();
+        let (code, _, stderr) = results(&tools, &format!("cp {name} new-{name}")).await;
+        assert_eq!((code, stderr.as_str()), (Some(0), ""), "{source:o}");
+        // The test cannot know the umask, which takes nothing from the owner.
+        let is_expected = |mode: u32| mode & 0o700 == copied & 0o700 && mode & !copied == 0;
+        assert!(is_expected(mode(&format!("new-{name}"))), "{source:o}");
+        results(&tools, &format!("cp {name} old.txt")).await;
+        assert_eq!(mode("old.txt"), old_mode, "{source:o}");
+    }
+}
+
 /// Files of one name are not replaced by each other.
 #[tokio::test]
 async fn a_command_replaces_no_file_that_it_has_just_made() {
