@@ -78,6 +78,6 @@ pub use position::Position;
 pub use reading_rules::{DelimiterRule, NameRule, ReadingRules};
 pub use requirements::{RequiredPackage, RequiredProgram, RequiredServer, Requirements};
 pub use script_spec::{ScriptArg, ScriptSpec};
-pub use skill_directory::expand_skill_directory;
+pub use skill_directory::{expand_skill_directory, skill_directory_word};
 pub use tool_pattern::{ArgumentMatcher, ToolPattern};
 pub use warning::{Warning, WarningKind};

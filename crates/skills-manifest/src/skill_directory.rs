@@ -4,12 +4,16 @@
 //! |---|---|
 //! | `{baseDir}` | OpenClaw |
 //! | `${CLAUDE_SKILL_DIR}`, `$CLAUDE_SKILL_DIR` | Claude Code |
+//!
+//! In commands also `${SKILL_DIR}` and `$SKILL_DIR`, a variable of each run.
 
 use std::borrow::Cow;
 
 const OPENCLAW: &str = "{baseDir}";
 const CLAUDE_IN_BRACES: &str = "${CLAUDE_SKILL_DIR}";
 const CLAUDE: &str = "$CLAUDE_SKILL_DIR";
+const OWN_IN_BRACES: &str = "${SKILL_DIR}";
+const OWN: &str = "$SKILL_DIR";
 
 /// Replaces the words for the directory of a skill by `directory`. What is inserted is not searched
 /// again, and other variables stay as they are.
@@ -49,13 +53,28 @@ fn find_word(text: &str) -> Option<(&str, &'static str)> {
 }
 
 fn word_at(text: &str) -> Option<&'static str> {
+    let mut words = [OPENCLAW, CLAUDE_IN_BRACES, CLAUDE].into_iter();
+    words.find(|word| starts_with_word(text, word))
+}
+
+/// Returns the word for the directory of a skill with which the text of a command starts.
+///
+/// ```
+/// use skills_manifest::skill_directory_word;
+///
+/// assert_eq!(skill_directory_word("$SKILL_DIR/a.py"), Some("$SKILL_DIR"));
+/// assert_eq!(skill_directory_word("$SKILL_DIRECTORY"), None);
+/// ```
+#[must_use]
+pub fn skill_directory_word(text: &str) -> Option<&'static str> {
+    let mut own = [OWN_IN_BRACES, OWN].into_iter();
+    word_at(text).or_else(|| own.find(|word| starts_with_word(text, word)))
+}
+
+fn starts_with_word(text: &str, word: &str) -> bool {
     let continues_name = |character: char| character == '_' || character.is_ascii_alphanumeric();
-    if let Some(after) = text.strip_prefix(CLAUDE) {
-        return (!after.starts_with(continues_name)).then_some(CLAUDE);
-    }
-    [OPENCLAW, CLAUDE_IN_BRACES]
-        .into_iter()
-        .find(|word| text.starts_with(word))
+    text.strip_prefix(word)
+        .is_some_and(|after| word.ends_with('}') || !after.starts_with(continues_name))
 }
 
 /// Removes the word at the start of a path into the skill.

@@ -280,7 +280,37 @@ impl ShellLine {
     /// ```
     #[must_use]
     pub fn parse(text: &str) -> Option<Self> {
-        Parser::new(text).parse()
+        Parser::new(text, None).parse()
+    }
+
+    /// Parses a command line of a skill, in which the words by which skills name their directory, such as
+    /// `{baseDir}` and `$SKILL_DIR`, stand for `directory`, unless they are in single quotes or variables of
+    /// the line. It is text of its word: it is not parsed, split or expanded.
+    ///
+    /// ```
+    /// use skills_prompt::ShellLine;
+    ///
+    /// let line = ShellLine::parse_in_skill("cat {baseDir}/a", "/skills/b c").unwrap();
+    /// assert_eq!(line.plain_words().unwrap(), ["cat", "/skills/b c/a"]);
+    /// ```
+    #[must_use]
+    pub fn parse_in_skill(text: &str, directory: &str) -> Option<Self> {
+        Parser::new(text, Some(directory)).parse()
+    }
+
+    /// Returns the words of a line that is one command without expansions and redirections.
+    #[must_use]
+    pub fn plain_words(&self) -> Option<Vec<String>> {
+        let [(_, LineStep::Pipeline(commands))] = self.steps.as_slice() else {
+            return None;
+        };
+        let [command] = commands.as_slice() else {
+            return None;
+        };
+        let words = command.words.iter().map(LineWord::literal);
+        words
+            .collect::<Option<_>>()
+            .filter(|_| command.has_no_redirection())
     }
 
     /// Returns the line of one command without expansions and redirections.
@@ -671,6 +701,48 @@ mod tests {
         ] {
             assert_eq!(ShellLine::parse(text), None, "{text:?}");
         }
+    }
+
+    #[test]
+    fn words_for_the_directory_of_a_skill_stay_in_their_word() {
+        // No name of a skill is like this.
+        let directory = "/skills/a b'\"\\;$(id)`id`*[x]{1,2}{baseDir}$SKILL_DIR~\n|&>";
+        for (text, expected) in [
+            ("a {baseDir}", Some(&["a", "@"][..])),
+            ("{baseDir}/a.sh x", Some(&["@/a.sh", "x"])),
+            (
+                "a ${CLAUDE_SKILL_DIR}/b$CLAUDE_SKILL_DIR/c",
+                Some(&["a", "@/b@/c"]),
+            ),
+            (
+                "a \"${SKILL_DIR}/b c\" $SKILL_DIR",
+                Some(&["a", "@/b c", "@"]),
+            ),
+            ("a \"x {baseDir}/b\"", Some(&["a", "x @/b"])),
+            (
+                "a '{baseDir}' '$SKILL_DIR' \\$SKILL_DIR \\{baseDir\\}",
+                Some(&["a", "{baseDir}", "$SKILL_DIR", "$SKILL_DIR", "{baseDir}"]),
+            ),
+            ("a $SKILL_DIRS", None),
+            ("a ${SKILL_DIR:-x}", None),
+            ("a ${#SKILL_DIR}", None),
+            ("a {basedir}", None),
+            ("a $HOME", None),
+            ("a <<{baseDir}\n{baseDir}\n", None),
+            ("a {baseDir} > b", None),
+        ] {
+            let line = ShellLine::parse_in_skill(text, directory);
+            let words = line.and_then(|line| line.plain_words());
+            let expected = expected.map(|words| {
+                let words = words.iter().map(|word| word.replace('@', directory));
+                words.collect::<Vec<_>>()
+            });
+            assert_eq!(words, expected, "{text}");
+        }
+        let set = ShellLine::parse_in_skill("SKILL_DIR=x; a $SKILL_DIR", "/skills/b").unwrap();
+        assert_eq!(describe(&set), "SKILL_DIR=[x]; [a][<SKILL_DIR>]");
+        let text = ShellLine::parse_in_skill("a <<E\n{baseDir} $SKILL_DIR\nE", "/s").unwrap();
+        assert_eq!(describe(&text), "[a] <<[{baseDir} /s\\n]");
     }
 
     #[test]

@@ -21,6 +21,8 @@ const SHELL_WORDS: &[&str] = &[
 
 pub(super) struct Parser<'a> {
     rest: &'a str,
+    /// The directory that the words for that of a skill stand for.
+    skill_directory: Option<&'a str>,
     /// The variables that the line has set so far.
     names: Vec<String>,
     depth: usize,
@@ -29,9 +31,10 @@ pub(super) struct Parser<'a> {
 }
 
 impl<'a> Parser<'a> {
-    pub(super) fn new(text: &'a str) -> Self {
+    pub(super) fn new(text: &'a str, skill_directory: Option<&'a str>) -> Self {
         Self {
             rest: text.trim(),
+            skill_directory,
             names: Vec::new(),
             depth: 0,
             here_document: None,
@@ -382,7 +385,7 @@ impl<'a> Parser<'a> {
 }
 
 impl LineCommand {
-    fn has_no_redirection(&self) -> bool {
+    pub(super) fn has_no_redirection(&self) -> bool {
         let outputs = [&self.stdout, &self.stderr];
         self.input.is_none() && outputs.iter().all(|one| **one == LineOutput::Inherited)
     }

@@ -1,6 +1,6 @@
 //! Parsing of command lines into arguments or a shell command.
 
-use skills_runtime::prompt::{SplitCommand, split_command};
+use skills_runtime::prompt::{ShellLine, SplitCommand, split_command};
 
 use crate::{ToolError, ToolErrorCode};
 
@@ -54,6 +54,23 @@ impl CommandLine {
             }
             SplitCommand::Words(words) => Ok(Self::Argv(words)),
         }
+    }
+
+    /// Parses a command that runs for a skill, in which the words for its directory stand for the virtual
+    /// one.
+    ///
+    /// # Errors
+    /// As [`parse`](Self::parse).
+    pub(crate) fn parse_in_skill(text: &str, directory: Option<&str>) -> Result<Self, ToolError> {
+        let command = Self::parse(text)?;
+        // Without them the two are the same, but for what only one of them knows.
+        let names_directory = ["{baseDir}", "SKILL_DIR"]
+            .iter()
+            .any(|word| text.contains(word));
+        let words = directory
+            .filter(|_| names_directory)
+            .and_then(|directory| ShellLine::parse_in_skill(text, directory)?.plain_words());
+        Ok(words.map_or(command, Self::Argv))
     }
 }
 

@@ -148,7 +148,8 @@ impl EndedPart {
 
 /// Returns a line that runs without a shell: at most one of its parts can need a question, and that one is
 /// known before anything runs. `None` if a shell runs it, which is one question, or if it is one program.
-/// `skill` is the name of the skill for which its commands run, `current_dir` where they start.
+/// `skill` is the name of the skill for which its commands run, `skill_directory` what the words for its
+/// directory stand for, `current_dir` where they start.
 ///
 /// # Errors
 /// Fails if the search panics.
@@ -156,42 +157,48 @@ pub(crate) async fn find_line(
     files: &VirtualFiles,
     command: &CommandLine,
     skill: Option<&str>,
+    skill_directory: Option<&str>,
     current_dir: &str,
     has_stdin: bool,
 ) -> Result<Option<Line>, ToolError> {
-    let (files, command) = (files.clone(), command.clone());
-    let (skill, current_dir) = (skill.map(str::to_owned), current_dir.to_owned());
-    let find = move || find_now(&files, &command, skill.as_deref(), &current_dir, has_stdin);
+    let tree = match command {
+        CommandLine::Shell(text) => match skill_directory {
+            Some(directory) => ShellLine::parse_in_skill(text, directory),
+            None => ShellLine::parse(text),
+        },
+        CommandLine::Argv(words) => Some(ShellLine::of_words(words)),
+    };
+    let Some(tree) = tree else {
+        return Ok(None);
+    };
+    let is_line = matches!(command, CommandLine::Shell(_));
+    let (files, skill) = (files.clone(), skill.map(str::to_owned));
+    let current_dir = current_dir.to_owned();
+    let find = move || {
+        let line = find_own_programs(&files, tree, &current_dir)?;
+        let skill = skill.as_deref();
+        let runs_here = if is_line {
+            runs_without_shell(&files, &line, skill, has_stdin)
+        } else {
+            let commands = line.tree.commands();
+            commands.iter().all(|one| line.own_programs.include(one))
+        };
+        runs_here.then_some(line)
+    };
     // Operands are opened, and a skill among them can need a scan.
     let found = skills_threads::run_blocking(find).await;
     found.map_err(|_| ToolErrorCode::Internal.error("cannot examine the command"))
 }
 
-fn find_now(
-    files: &VirtualFiles,
-    command: &CommandLine,
-    skill: Option<&str>,
-    current_dir: &str,
-    has_stdin: bool,
-) -> Option<Line> {
-    let tree = match command {
-        CommandLine::Shell(text) => ShellLine::parse(text)?,
-        CommandLine::Argv(words) => ShellLine::of_words(words),
-    };
+/// Returns a line with the programs that it does itself; `None` where a shell knows more.
+fn find_own_programs(files: &VirtualFiles, tree: ShellLine, current_dir: &str) -> Option<Line> {
     let workspace = &files.mounts.workspace()?.path;
-    let executor = files.runtime.executor();
-    // The user gave all that a shell needs, and it knows more.
-    if executor.allows_any_program(workspace) {
+    // The user gave all that a shell needs.
+    if files.runtime.executor().allows_any_program(workspace) {
         return None;
     }
     let own_programs = OwnPrograms::find(files, current_dir, &tree);
-    let line = Line { tree, own_programs };
-    if let CommandLine::Argv(_) = command {
-        let commands = line.tree.commands();
-        let is_own = commands.iter().all(|one| line.own_programs.include(one));
-        return is_own.then_some(line);
-    }
-    runs_without_shell(files, &line, skill, has_stdin).then_some(line)
+    Some(Line { tree, own_programs })
 }
 
 fn runs_without_shell(

@@ -85,9 +85,11 @@ async fn call(
             &programs.options,
         ),
     };
-    let command = CommandLine::parse(&arguments.command)?;
     let (files, cwd, stdin) = (&programs.files, &arguments.cwd, arguments.stdin);
-    match find_line(files, &command, None, cwd, stdin.is_some()).await? {
+    let skill_directory = skill_directory(cwd);
+    let skill_directory = skill_directory.as_deref();
+    let command = CommandLine::parse_in_skill(&arguments.command, skill_directory)?;
+    match find_line(files, &command, None, skill_directory, cwd, stdin.is_some()).await? {
         Some(line) => {
             let stdin = stdin.map(String::into_bytes);
             run_line(&call, files, &line, cwd, stdin).await
@@ -97,6 +99,12 @@ async fn call(
             .await?
             .into_tool_output()),
     }
+}
+
+/// Returns the virtual directory of the skill in which a command starts, and for which it runs.
+fn skill_directory(cwd: &str) -> Option<String> {
+    let name = cwd.strip_prefix("/skills/")?.split('/').next()?;
+    (!name.is_empty()).then(|| format!("/skills/{name}"))
 }
 
 /// A call, which is one command or a line of them.

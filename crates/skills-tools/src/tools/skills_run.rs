@@ -89,9 +89,12 @@ async fn call(
             &programs.options,
         ),
     };
-    let command = CommandLine::parse(&arguments.command)?;
+    let directory = format!("/skills/{}", call.skill.entry.name());
+    let directory = Some(directory.as_str());
+    let command = CommandLine::parse_in_skill(&arguments.command, directory)?;
     let (files, stdin) = (&programs.files, arguments.stdin);
-    let line = find_line(files, &command, Some(&arguments.name), "", stdin.is_some()).await?;
+    let name = Some(arguments.name.as_str());
+    let line = find_line(files, &command, name, directory, "", stdin.is_some()).await?;
     let line = line.filter(|_| call.start().is_some());
     match line {
         Some(line) => {

@@ -1,5 +1,7 @@
 //! Parses words and redirections.
 
+use skills_manifest::{expand_skill_directory, skill_directory_word};
+
 use super::{Parser, is_name_char};
 use crate::shell_line::word_builder::{WordBuilder, parse_alternatives, parse_char_set};
 use crate::shell_line::{
@@ -59,7 +61,12 @@ impl Parser<'_> {
         self.skip_space();
         let before = self.rest;
         let delimiter = self.parse_word()??.literal()?;
-        let is_quoted = before[..before.len() - self.rest.len()].contains(['\'', '"', '\\']);
+        let written = &before[..before.len() - self.rest.len()];
+        // Nothing is expanded in it.
+        if written.contains(['$', '{']) {
+            return None;
+        }
+        let is_quoted = written.contains(['\'', '"', '\\']);
         let (line, _) = self.rest.split_once('\n')?;
         // The text could begin in another line than the next one.
         if line.contains(['\'', '"', '\\', '`', '(']) {
@@ -99,6 +106,7 @@ impl Parser<'_> {
     fn parse_here_text(&self, text: &str) -> Option<LineWord> {
         let mut parser = Parser {
             rest: text,
+            skill_directory: self.skill_directory,
             names: self.names.clone(),
             depth: self.depth,
             here_document: None,
@@ -158,6 +166,7 @@ impl Parser<'_> {
                     self.rest = &self.rest[2..];
                     word.push_text("{}");
                 }
+                '{' if self.at_skill_directory() => word.push(self.take_skill_directory()?),
                 '{' => {
                     let (part, rest) = parse_alternatives(self.rest)?;
                     word.push(part);
@@ -207,7 +216,13 @@ impl Parser<'_> {
     fn parse_quoted_part(&mut self, word: &mut WordBuilder, special: &[char]) -> Option<()> {
         let end = self.rest.find(special).unwrap_or(self.rest.len());
         let (text, rest) = self.rest.split_at(end);
-        word.push_text(text);
+        match self.skill_directory {
+            // Not in the text of a here-document, which is for a program.
+            Some(directory) if special.contains(&'"') => {
+                word.push_text(&expand_skill_directory(text, directory));
+            }
+            _ => word.push_text(text),
+        }
         self.rest = rest;
         match rest.chars().next() {
             Some('$') => word.push(self.parse_expansion(true)?),
@@ -226,7 +241,24 @@ impl Parser<'_> {
         Some(())
     }
 
+    /// Returns true if a word for the directory of the skill follows, and no variable of the line.
+    fn at_skill_directory(&self) -> bool {
+        skill_directory_word(self.rest).is_some_and(|word| {
+            let name = word.trim_matches(['$', '{', '}']);
+            self.skill_directory.is_some() && !self.names.iter().any(|known| known == name)
+        })
+    }
+
+    fn take_skill_directory(&mut self) -> Option<WordPart> {
+        let word = skill_directory_word(self.rest)?;
+        self.rest = &self.rest[word.len()..];
+        Some(WordPart::Text(self.skill_directory?.to_owned()))
+    }
+
     fn parse_expansion(&mut self, is_quoted: bool) -> Option<WordPart> {
+        if self.at_skill_directory() {
+            return self.take_skill_directory();
+        }
         self.rest = &self.rest[1..];
         if self.rest.starts_with("((") {
             return None;

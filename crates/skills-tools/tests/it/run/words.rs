@@ -4,7 +4,8 @@ use crate::fixture::ToolOutputExt;
 use serde_json::json;
 use skills_test_support::skip_without_sandbox;
 
-use super::{SHOW, kit, printed, quoted, run};
+use super::lines::{given, host as lines_host};
+use super::{SHOW, bash, kit, printed, quoted, run};
 
 /// Arguments that a shell or a careless program would interpret.
 const WORDS: &[&str] = &[
@@ -123,6 +124,46 @@ async fn a_long_argument_is_passed_and_a_longer_command_rejected() {
     )
     .await;
     assert_eq!(outcome.code(), Some("invalid_arguments"));
+}
+
+/// The words by which skills name their directory are that of the skill for which a command runs.
+#[tokio::test]
+async fn words_for_the_directory_of_a_skill_are_paths() {
+    if skip_without_sandbox() {
+        return;
+    }
+    let host = kit(&[("show.py", SHOW)]);
+    let tools = host.tools();
+    for command in [
+        "python3 {baseDir}/scripts/show.py 'a b' '{baseDir}'",
+        "python3 \"{baseDir}/scripts/show.py\" 'a b' '{baseDir}'",
+        "python3 ${CLAUDE_SKILL_DIR}/scripts/show.py 'a b' '{baseDir}'",
+        "python3 \"${CLAUDE_SKILL_DIR}\"/scripts/show.py 'a b' '{baseDir}'",
+        "$CLAUDE_SKILL_DIR/scripts/show.py 'a b' '{baseDir}'",
+        "${SKILL_DIR}/scripts/show.py 'a b' '{baseDir}'",
+        "python \"$SKILL_DIR/scripts/show.py\" 'a b' '{baseDir}'",
+    ] {
+        let outcome = run(&tools, command).await;
+        assert_eq!(printed(&outcome), json!(["a b", "{baseDir}"]), "{command}");
+    }
+    let host = lines_host();
+    let tools = given(&host);
+    let command = "cat {baseDir}/SKILL.md | head -1; cat \"$SKILL_DIR/SKILL.md\" | head -1";
+    assert_eq!(run(&tools, command).await.answer(), "---\n---");
+    for cwd in ["/skills/kit", "/skills/kit/scripts"] {
+        assert_eq!(bash(&tools, command, cwd).await.answer(), "---\n---");
+    }
+    // Without a skill, and for what is not its directory, only a shell can know them.
+    for (command, cwd) in [
+        ("cat {baseDir}/SKILL.md", ""),
+        ("cat $SKILL_DIR/SKILL.md", "src"),
+        ("cat $SKILL_DIR/SKILL.md $HOME", "/skills/kit"),
+    ] {
+        let outcome = bash(&tools, command, cwd).await;
+        assert!(outcome.is_error, "{command}: {}", outcome.text());
+    }
+    let outcome = bash(&tools, "touch {baseDir}/x", "/skills/kit").await;
+    assert!(outcome.is_error && !host.path("skills/kit/x").exists());
 }
 
 /// A script that imports by its path in the skill runs however it is started.
