@@ -121,9 +121,34 @@ fn parse(text: &str) -> Option<Value> {
     }
     match serde_json::from_str(text).ok()? {
         Value::String(_) => None,
+        // Of a key that is given twice, the parser keeps one value.
+        value if count_keys(&value) != count_written_keys(text) => None,
         Value::Number(number) if number.is_f64() && !is_exact(text) => None,
         value => Some(value),
     }
+}
+
+fn count_keys(value: &Value) -> usize {
+    match value {
+        Value::Array(items) => items.iter().map(count_keys).sum(),
+        Value::Object(object) => object.len() + object.values().map(count_keys).sum::<usize>(),
+        _ => 0,
+    }
+}
+
+/// Returns the number of keys in a valid JSON text: that of the colons outside of strings.
+fn count_written_keys(text: &str) -> usize {
+    let (mut keys, mut in_string) = (0, false);
+    let mut bytes = text.bytes();
+    while let Some(byte) = bytes.next() {
+        match byte {
+            b'\\' => drop(bytes.next()),
+            b'"' => in_string = !in_string,
+            b':' if !in_string => keys += 1,
+            _ => {}
+        }
+    }
+    keys
 }
 
 /// Returns true if a float has the value of its text.
@@ -223,6 +248,8 @@ mod tests {
             ("array", json!("{}")),
             ("object", json!("[]")),
             ("object", json!("{'a': 1}")),
+            ("object", json!("{\"a\":1,\"a\":2}")),
+            ("array", json!("[{\"b\":{\"a\":1,\"\\u0061\":2}}]")),
             // The text `1.50` is a number that the parser has shortened already.
             ("string", json!(1.5)),
             ("string", json!(true)),
@@ -247,7 +274,9 @@ mod tests {
         // What the schema does not describe is data.
         let data = json!({"type": "object"});
         check(data.clone(), json!({"n": "5"}), json!({"n": "5"}));
-        check(data, json!("{\"n\": \"5\"}"), json!({"n": "5"}));
+        check(data.clone(), json!("{\"n\": \"5\"}"), json!({"n": "5"}));
+        let keys = json!({"a\":": ":\\\":", "b": [{"a": {}}]});
+        check(data, json!(keys.to_string()), keys);
     }
 
     #[test]
