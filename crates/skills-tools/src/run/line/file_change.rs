@@ -11,7 +11,7 @@ use skills_threads::lock;
 
 use super::own_command::{OwnCommand, OwnProgram};
 use super::redirected_files::{
-    OutputFile, find_writable, is_directory, open_input, open_target, read_all,
+    OutputFile, check_no_keys, find_writable, is_directory, open_input, open_target, read_all,
 };
 use crate::files::open::set_nonblocking;
 use crate::files::read::MAX_IN_MEMORY_BYTES;
@@ -279,6 +279,9 @@ fn move_file(
     }
     let _write_guard = lock(&files.write_lock);
     let replaced = write::check_existing(&new_parent, new_name, &to.display)?;
+    if replaced.is_some() {
+        check_no_keys(files, &to)?;
+    }
     // A link that replaces the target now is replaced itself, and not followed.
     if let Err(error) = parent.rename(name, &new_parent, new_name) {
         return reported_io(&error, &to.display, &problem);
@@ -321,6 +324,10 @@ fn remove(
             &resolved.display,
             format!("'{}' is not a regular file", resolved.display),
         ));
+    }
+    // A link is removed itself.
+    if metadata.is_file() {
+        check_no_keys(files, &resolved)?;
     }
     match parent.remove_file(name) {
         Ok(()) => Ok(Changed {

@@ -177,6 +177,24 @@ pub(super) fn find_writable(
     Ok(resolved)
 }
 
+/// Fails for an existing file that may hold keys, also by its content: it is not replaced or removed.
+pub(super) fn check_no_keys(
+    files: &VirtualFiles,
+    resolved: &ResolvedPath,
+) -> Result<(), ToolError> {
+    let readable = files.canonicalize(resolved);
+    readable.map(drop).map_err(|error| match error.code {
+        ToolErrorCode::PermissionDenied => error.code.error_at(
+            &resolved.display,
+            format!(
+                "cannot change '{}': it may contain keys or secrets",
+                resolved.display
+            ),
+        ),
+        _ => error,
+    })
+}
+
 /// The file of `>` or `>>`, which may be written.
 pub(super) struct OutputFile {
     resolved: ResolvedPath,
@@ -201,6 +219,9 @@ impl OutputFile {
         }
         let (parent, name) = open_target(&resolved)?;
         let existing = write::check_existing(&parent, name, &resolved.display)?;
+        if existing.is_some() {
+            check_no_keys(files, &resolved)?;
+        }
         Ok(Self {
             is_new: existing.is_none(),
             resolved,

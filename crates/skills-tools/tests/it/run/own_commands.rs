@@ -266,6 +266,8 @@ async fn nothing_is_written_that_the_file_tools_do_not_write() {
     let host = host();
     host.file("workspace/id_rsa", CANARY)
         .file("workspace/deep/.git/config", "[core]\n");
+    let keys = json!({"http-basic": {"host": {"username": "a", "note": CANARY}}}).to_string();
+    host.file("workspace/auth.json", &keys);
     fs::hard_link(host.path("workspace/c.txt"), host.path("outside/hard.txt")).unwrap();
     symlink(host.path("workspace/.env"), host.path("workspace/env-link")).unwrap();
     fs::hard_link(host.path("workspace/.env"), host.path("workspace/env-hard")).unwrap();
@@ -286,6 +288,11 @@ async fn nothing_is_written_that_the_file_tools_do_not_write() {
         "mv .env env.txt",
         "mv id_rsa key.txt",
         "mv env-hard env.txt",
+        "rm auth.json",
+        "cp a.txt auth.json",
+        "mv a.txt auth.json",
+        "echo x | tee auth.json",
+        "echo x > auth.json",
         "cp .env env.txt",
         "cp id_rsa key.txt",
         "cp env-link env.txt",
@@ -339,6 +346,7 @@ async fn nothing_is_written_that_the_file_tools_do_not_write() {
     assert_eq!(text(&host, "workspace/.git/config"), "[core]\n");
     assert_eq!(text(&host, "workspace/deep/.git/config"), "[core]\n");
     assert_eq!(text(&host, "outside/secret.txt"), CANARY);
+    assert_eq!(text(&host, "workspace/auth.json"), keys);
     assert_eq!(text(&host, "outside/hard.txt"), "b foo\n");
     assert_eq!(text(&host, "workspace/a.txt"), "b foo\na bar\n");
     assert!(text(&host, "workspace/.env").contains(CANARY));
