@@ -96,10 +96,11 @@ const CRATES: &[(&str, usize, &[&str])] = &[
     ),
     // The table of modules with other package names, and which file imports a module.
     ("skills-packages", 3_060, &["skills-manifest"]),
-    // What an index says about the origin of a package, and which modules one has.
+    // What an index says about the origin of a package, also of a stored plan, and which modules one
+    // has.
     (
         "skills-deps",
-        2_760,
+        2_800,
         &[
             "skills-packages",
             "skills-policy",
