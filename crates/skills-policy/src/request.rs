@@ -14,7 +14,7 @@ pub(crate) use self::classify::innermost_protected;
 pub(crate) use self::requested_permission::{Basis, RequestedPermission};
 pub use self::variable_source::VariableSource;
 use crate::package::normalize_package;
-use crate::requester::{CALLER_NAME, FIRST_LINE_NAME, HOOKS_NAME, IMPORT_NAME, REQUIREMENTS_NAME};
+use crate::requester::{CALLER_NAME, HOOKS_NAME, IMPORT_NAME, REQUIREMENTS_NAME};
 use crate::{Capability, EarlierAttempt, HostPattern, Permission, ResourceLimits};
 
 /// Everything that a run asks for: permissions, limits, and what identifies the content.
@@ -281,14 +281,6 @@ impl Request {
     /// path.
     pub fn required_program(mut self, program: impl Into<String>) -> Self {
         self.required_programs.push(program.into());
-        self
-    }
-
-    /// Requests to spawn the program that the first line of the script names, by its name without a
-    /// path. Not even trusted mode grants it without a rule or an answer, and `allowed-tools` without
-    /// it do not exclude it: the skill chose it, not the caller.
-    pub fn interpreter(mut self, program: impl Into<String>) -> Self {
-        self.interpreter = Some(program.into());
         self
     }
 
@@ -573,10 +565,6 @@ impl Request {
             let permission = Permission::Program(name.clone());
             (permission, REQUIREMENTS_NAME, Basis::Declared)
         });
-        let of_first_line = self.interpreter.iter().map(|name| {
-            let permission = Permission::Program(name.clone());
-            (permission, FIRST_LINE_NAME, Basis::Undeclared)
-        });
         let of_packages = self.packages.iter().map(|(package, basis)| {
             let requester = match basis {
                 Basis::UndeclaredPackage => IMPORT_NAME,
@@ -587,7 +575,7 @@ impl Request {
         of_caller
             .chain(of_variables)
             .chain(of_requirements)
-            .chain(of_first_line)
+            .chain(self.request_of_first_line())
             .chain(of_packages)
             .map(|(permission, requester, basis)| (permission, requester.to_owned(), basis))
     }

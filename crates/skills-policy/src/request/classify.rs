@@ -1,5 +1,5 @@
 //! Permissions for paths that take a permission of their own: protected ones, and those with keys.
-//! The basis of requests of the caller.
+//! The basis of requests of the caller and of the first line of a script.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use super::allowed_tool::AllowedTool;
 use super::{Basis, Request};
 use crate::key_paths::key_path;
+use crate::requester::FIRST_LINE_NAME;
 use crate::{Capability, Permission, innermost_protected_name};
 
 impl Request {
@@ -65,6 +66,24 @@ impl Request {
             None if declares_nothing => Basis::Undeclared,
             None => Basis::ExceedsDeclaration,
         }
+    }
+
+    /// Requests to spawn the program that the first line of the script names, by its name without a
+    /// path. Not even trusted mode grants it without a rule or an answer, and `allowed-tools` without
+    /// it do not exclude it: the skill chose it, not the caller.
+    pub fn interpreter(mut self, program: impl Into<String>) -> Self {
+        self.interpreter = Some(program.into());
+        self
+    }
+
+    /// Returns the request of the first line of the script.
+    pub(super) fn request_of_first_line(
+        &self,
+    ) -> impl Iterator<Item = (Permission, &'static str, Basis)> {
+        self.interpreter.iter().map(|name| {
+            let permission = Permission::Program(name.clone());
+            (permission, FIRST_LINE_NAME, Basis::Undeclared)
+        })
     }
 
     /// Returns the path at or above `path` that is not examined for names of protected paths: the

@@ -972,25 +972,6 @@ fn a_skill_with_declared_tools_spawns_nothing_else() {
     assert_snapshot!(decide(&everything, &request(&[("Read", None)]).spawn("git")), @"permission denied: spawn `git` (requested by the caller): the `allowed-tools` of the skill do not include it");
 }
 
-/// The skill chose its interpreter, so `allowed-tools` without it leave it to rules and answers.
-#[test]
-fn the_program_of_a_first_line_is_left_to_rules() {
-    for tools in [("Read", None), ("Bash", Some("git:*"))] {
-        let request = || request(&[tools]).omit_ungranted().interpreter("Rscript");
-        let granted = decide(&allow(&["spawn:Rscript"]), &request());
-        assert!(granted.contains("program Rscript"), "{granted}");
-        let trusted = Policy::default().with_mode(ApprovalMode::Trusted);
-        for policy in [Policy::default(), trusted] {
-            let denied = decide(&policy, &request());
-            let expected =
-                "spawn `Rscript` (requested by the first line of its script): no rule allows it";
-            assert!(denied.contains(expected), "{denied}");
-        }
-        let denied = rules(&[(Effect::Deny, RuleSource::User, "spawn:Rscript")]);
-        assert!(decide(&denied, &request()).contains("denied by rule"));
-    }
-}
-
 /// What a user can do about a denied `spawn:git`: allow it by a rule, or nothing.
 #[test]
 fn a_user_cannot_allow_what_the_administrator_decided() {
