@@ -89,7 +89,7 @@ impl FileChange {
             let message = format!("missing destination file operand after '{target}'");
             return Err(usage(program, &message));
         }
-        let into_directory = is_directory(files, current_dir, &target);
+        let into_directory = !target.is_empty() && is_directory(files, current_dir, &target);
         if operands.len() > 1 && !into_directory {
             return Err(format!(
                 "{}: target '{target}': {}\n",
@@ -142,6 +142,46 @@ impl FileChange {
         })
     }
 
+    /// Returns the failure of a change with an empty path, or with a file that is named as a directory, by
+    /// a `/` at its end.
+    fn misnamed(&self, files: &VirtualFiles, current_dir: &str) -> Option<Changed> {
+        let is_file =
+            |path: &str| path.ends_with('/') && open_input(files, current_dir, path).is_ok();
+        let reason = |path: &str| match path {
+            "" => Some("No such file or directory"),
+            path => is_file(path).then_some("Not a directory"),
+        };
+        let (problem, reason) = match self {
+            Self::Copy { source, target } => match reason(source) {
+                Some(reason) => (format!("cp: cannot stat '{source}'"), Some(reason)),
+                None => (
+                    format!("cp: cannot create regular file '{target}'"),
+                    reason(target),
+                ),
+            },
+            Self::Move { source, target } => match reason(source) {
+                Some(reason) => (format!("mv: cannot stat '{source}'"), Some(reason)),
+                None => (
+                    format!("mv: cannot move '{source}' to '{target}'"),
+                    reason(target),
+                ),
+            },
+            Self::Remove {
+                may_be_missing: true,
+                path,
+            } if path.is_empty() => {
+                return Some(Changed::default());
+            }
+            Self::Remove { path, .. } => (format!("rm: cannot remove '{path}'"), reason(path)),
+            Self::MakeDirectory { path, .. } => {
+                let empty = path.is_empty().then_some("No such file or directory");
+                (format!("mkdir: cannot create directory '{path}'"), empty)
+            }
+            Self::Touch { path } => (format!("touch: cannot touch '{path}'"), reason(path)),
+        };
+        reason.map(|reason| Changed::failed(format!("{problem}: {reason}")))
+    }
+
     /// Makes the change.
     ///
     /// # Errors
@@ -151,6 +191,9 @@ impl FileChange {
         files: &VirtualFiles,
         current_dir: &str,
     ) -> Result<Changed, ToolError> {
+        if let Some(failed) = self.misnamed(files, current_dir) {
+            return Ok(failed);
+        }
         match self {
             Self::Copy { source, target } => copy(files, current_dir, source, target),
             Self::MakeDirectory { path, with_parents } => {

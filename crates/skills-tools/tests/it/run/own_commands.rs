@@ -166,6 +166,29 @@ async fn failures_are_those_of_the_programs() {
             "rm none",
             "rm: cannot remove 'none': No such file or directory",
         ),
+        ("rm a.txt/", "rm: cannot remove 'a.txt/': Not a directory"),
+        (
+            "rm -f a.txt/",
+            "rm: cannot remove 'a.txt/': Not a directory",
+        ),
+        ("cp a.txt/ z", "cp: cannot stat 'a.txt/': Not a directory"),
+        ("mv a.txt/ z", "mv: cannot stat 'a.txt/': Not a directory"),
+        (
+            "D=; mkdir -p \"$D\"",
+            "mkdir: cannot create directory '': No such file or directory",
+        ),
+        (
+            "D=; cp a.txt \"$D\"",
+            "cp: cannot create regular file '': No such file or directory",
+        ),
+        (
+            "D=; mv a.txt \"$D\"",
+            "mv: cannot move 'a.txt' to '': No such file or directory",
+        ),
+        (
+            "D=; cp \"$D\" z",
+            "cp: cannot stat '': No such file or directory",
+        ),
         (
             "touch x/y",
             "touch: cannot touch 'x/y': No such file or directory",
