@@ -255,7 +255,7 @@ const CRATES: &[(&str, usize, &[&str])] = &[
         // Arguments that clients send as text, and the rest of output that was shown in part.
         // Files that a line makes, copies, moves and removes itself.
         // Its variables, conditions and loops.
-        17_300,
+        17_450,
         &["skills-runtime", "skills-script", "skills-threads"],
     ),
     (

@@ -1,18 +1,18 @@
 //! Runs the steps of a line in order.
 
+mod tasks;
 mod words;
 
 use std::collections::HashSet;
-use std::future::poll_fn;
 use std::pin::Pin;
 use std::sync::Arc;
-use std::task::Poll;
 
 use serde_json::Value;
 use skills_runtime::prompt::{
     LineCommand, LineInput, LineOutput, LineStep, LineWord, RunIf, ShellLine, WordPart,
 };
 
+use self::tasks::{find_operands, find_outputs, rescan, run_blocking, yield_once};
 use self::words::{check_expanded, expanded_option};
 use super::file_change::{Changed, FileChange};
 use super::own_command::{OwnCommand, OwnProgram};
@@ -365,12 +365,7 @@ impl Driver<'_> {
         if !std::mem::take(&mut self.needs_rescan) || !self.files.may_overlap_skills() {
             return Ok(());
         }
-        let files = self.files.clone();
-        run_blocking(move || {
-            files.rescan_after_write();
-            Ok(())
-        })
-        .await
+        rescan(self.files).await
     }
 
     /// Runs a command, and returns what goes to the next one.
@@ -388,18 +383,7 @@ impl Driver<'_> {
             return Ok(Stream::default());
         }
         // Before the command runs, so that it does not run for a file that cannot be written.
-        let mut files = Vec::new();
-        for output in [&command.stdout, &command.stderr] {
-            files.push(match output {
-                LineOutput::File { path, append } => Some(OutputFile::find(
-                    self.files,
-                    &self.current_dir,
-                    path,
-                    *append,
-                )?),
-                _ => None,
-            });
-        }
+        let files = find_outputs(self.files, &self.current_dir, command)?;
         let mut words = Vec::new();
         for word in &command.words {
             words.extend(self.expand(word).await?);
@@ -514,14 +498,7 @@ impl Driver<'_> {
     /// Writes its input to all files, if each of them may be written.
     async fn tee(&mut self, command: OwnCommand, stdin: &Stream) -> Result<(), ToolError> {
         self.usage.add_changes(command.operands.len())?;
-        let (files, current_dir) = (self.files.clone(), self.current_dir.clone());
-        let find = move || {
-            let paths = command.operands.iter();
-            paths
-                .map(|path| OutputFile::find(&files, &current_dir, path, command.has_option))
-                .collect::<Result<Vec<_>, _>>()
-        };
-        let found = run_blocking(find).await?;
+        let found = find_operands(self.files, &self.current_dir, command).await?;
         let bytes = Arc::new(stdin.bytes.clone());
         for file in found {
             self.runner.check()?;
@@ -600,8 +577,7 @@ impl Driver<'_> {
 
     /// Returns the result of a line that an error ended, with what was printed before.
     fn fail(self, mut error: ToolError) -> Result<ToolOutput, ToolError> {
-        let repeats_effects = self.is_written || self.has_effects;
-        let count = self.ended_parts;
+        let (repeats_effects, count) = (self.is_written || self.has_effects, self.ended_parts);
         if self.ended.is_none() && !self.is_written && self.printed.is_empty() {
             return Err(error);
         }
@@ -621,24 +597,4 @@ impl Driver<'_> {
             .with_written_files(self.created);
         EndedPart { output, ..ended }
     }
-}
-
-async fn run_blocking<T: Send + 'static>(
-    work: impl FnOnce() -> Result<T, ToolError> + Send + 'static,
-) -> Result<T, ToolError> {
-    let result = skills_threads::run_blocking(work).await;
-    result.map_err(|_| ToolErrorCode::Internal.error("cannot access a file"))?
-}
-
-/// Lets other tasks of the thread run.
-async fn yield_once() {
-    let mut has_yielded = false;
-    poll_fn(|context| {
-        if std::mem::replace(&mut has_yielded, true) {
-            return Poll::Ready(());
-        }
-        context.waker().wake_by_ref();
-        Poll::Pending
-    })
-    .await;
 }
