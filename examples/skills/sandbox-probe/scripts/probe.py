@@ -30,7 +30,7 @@ def signal_the_host():
 ATTEMPTS = {
     "read what every program may": lambda: open("/proc/version", "rb").close(),
     "list the parent directory": list_the_parent_directory,
-    "write beside the skill": lambda: open(os.environ["SKILL_DIR"] + "-planted", "wb").close(),
+    "write to the system": lambda: open("/etc/planted", "wb").close(),
     "open a socket": lambda: socket.socket(socket.AF_INET, socket.SOCK_DGRAM).close(),
     "start a program": lambda: subprocess.run(["/bin/true"], check=True),
     "signal the host": signal_the_host,
