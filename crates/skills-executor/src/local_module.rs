@@ -1,4 +1,4 @@
-//! Modules of Python that a program does not find and that are files, not packages: anybody could
+//! Modules of Python that a program does not find and that are files, not packages: an attacker could
 //! register a package of their name.
 
 use std::path::{Path, PathBuf};

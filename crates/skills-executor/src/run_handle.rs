@@ -150,7 +150,7 @@ pub(crate) struct RunEvents {
 }
 
 impl RunEvents {
-    /// Returns the listener of a run whose output is redacted by this redactor.
+    /// Returns the listener of a run. This redactor redacts its output.
     pub(crate) fn of_run(self, redactor: Redactor) -> Listener {
         // Set once: a run is planned once.
         let _ = self.redactor.set(redactor);
@@ -168,7 +168,7 @@ pub(crate) struct RedactedEvents {
 }
 
 impl RedactedEvents {
-    /// Receives the events of a run whose output is redacted by this redactor.
+    /// Receives the events of a run. This redactor redacts its output.
     pub(crate) fn of_run(events: EventReceiver, redactor: Redactor) -> Self {
         Self::new(events, Arc::new(OnceLock::from(redactor)))
     }

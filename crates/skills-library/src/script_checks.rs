@@ -116,7 +116,7 @@ pub fn check_scripts(files: &SkillFiles, finder: Option<&ProgramSearch>) -> Vec<
         .flat_map(|path| check_script(files, path, finder))
         .collect();
     let unusable = unusable_scripts(files, "").into_iter();
-    // Data and texts beside scripts are no problem.
+    // Data and texts beside scripts are not problems.
     let unusable = unusable.filter(UnusableScript::leads_nowhere);
     problems.extend(unusable.map(|script| ScriptProblem {
         path: script.path.clone(),

@@ -12,7 +12,7 @@ const MAX_NAME_BYTES: usize = 64;
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum ScriptLanguage {
-    /// A language whose interpreter the sandbox selects.
+    /// A language; the sandbox selects its interpreter.
     Known(ScriptType),
     /// A program of the host that the first line names. It is searched by its name, and a rule or an
     /// approval must allow to spawn it.
@@ -61,7 +61,7 @@ impl ScriptLanguage {
         }
     }
 
-    /// Returns the language whose interpreter the sandbox selects, if it does.
+    /// Returns the language, if the sandbox selects its interpreter.
     #[must_use]
     pub fn known(&self) -> Option<ScriptType> {
         match self {

@@ -83,7 +83,7 @@ pub(crate) struct Inner {
     pub(crate) tenancy: Tenancy,
     pub(crate) result_data: crate::ResultData,
     pub(crate) trust_command: Arc<TrustCommand>,
-    /// The project whose skills can wait for trust.
+    /// The project; its skills can wait for trust.
     pub(crate) project: Option<Project>,
     pub(crate) version: String,
     pub(crate) stop: CancellationToken,

@@ -7,7 +7,7 @@
 //! ```
 //!
 //! No program is executed to identify it, and the environment is not read: the caller's `PATH` has
-//! no effect. The kind of a script is given: its first line is text of whoever wrote the script.
+//! no effect. The kind of a script is given: its first line is text of the author of the script.
 //!
 //! A [`ResolvedProgram`] says what a backend has to grant so that the program starts: the prefix of
 //! a virtual environment, of a version manager, of conda. A prefix is granted as a whole only if it

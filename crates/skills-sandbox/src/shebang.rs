@@ -4,14 +4,14 @@ use std::path::{Path, PathBuf};
 
 /// UTF-8 byte order mark, which editors of Windows write.
 const BOM: &[u8] = b"\xef\xbb\xbf";
-/// Options of `env` whose value is the next word.
+/// Options of `env` with their value in the next word.
 const ENV_VALUES: [&str; 4] = ["-u", "--unset", "-C", "--chdir"];
 /// The options of `env` that are followed by the words of a command line.
 const ENV_SPLIT: [&str; 4] = ["--split-string=", "-S", "-vS", "-iS"];
 
 /// The first line of a script: `#!`, the absolute path of a program, and words.
 ///
-/// It is text of whoever wrote the script: [`path`](Self::path) is compared or shown, never started.
+/// It is text of the author of the script: [`path`](Self::path) is compared or shown, never started.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Shebang {
     path: PathBuf,

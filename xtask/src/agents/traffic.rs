@@ -45,7 +45,7 @@ fn make_executable(_path: &Path) -> Result<()> {
     anyhow::bail!("the recorder is a shell script")
 }
 
-/// Returns whether the server whose records are in `directory` has sent its list of tools.
+/// Returns whether the server with records in `directory` has sent its list of tools.
 pub(crate) fn has_listed_tools(directory: &Path) -> bool {
     let traffic = Traffic::read(directory).unwrap_or_default();
     let mut messages = traffic.from_server.iter();

@@ -11,7 +11,7 @@ const HELP: &str =
     "help: allow exactly the package `demo_pkg` with `--allow packages:pypi:demo-pkg`";
 const QUESTION: &str = "[N]o";
 
-/// Returns a user whose skill declares nothing and has this script.
+/// Returns a user with a skill that declares nothing and has this script.
 fn importing(script: &str) -> Option<User> {
     let user = User::new(&PACKAGES).map(User::with_uv)?;
     let scripts = user.fixture.path().join("skills/demo/scripts");
@@ -143,7 +143,7 @@ fn an_accepted_package_that_cannot_be_installed_is_a_note() {
     assert!(!text.contains("with `--allow packages"), "{text}");
 }
 
-/// Each comfort is one more name that somebody could register.
+/// Each comfort is one more name that an attacker could register.
 #[test]
 fn what_no_file_imports_or_a_local_file_is_in_no_question() {
     let Some(user) = importing("import sys\nsys.exit(\"No module named 'demo_pkg'\")\n") else {

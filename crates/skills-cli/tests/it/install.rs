@@ -845,7 +845,7 @@ fn the_skills_of_a_source_are_listed_without_being_installed() {
     let named = ["add", "../source", "--list", "--skill", "pdf", "--json"];
     let document: Value = serde_json::from_str(&succeed(&fixture, &named).stdout).unwrap();
     assert_eq!(document["skills"][0]["directory"], "pdf");
-    // What is installed and edited is no obstacle.
+    // An edit of what is installed does not stop it.
     add_all(&fixture);
     fixture.file("project/.agents/skills/pdf/scripts/fill.py", "edited");
     succeed(&fixture, &["add", "../source", "--list"]);

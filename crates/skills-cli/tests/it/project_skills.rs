@@ -88,7 +88,7 @@ fn an_installed_skill_is_used_without_trust_in_its_project() {
 #[test]
 fn what_was_not_installed_now_is_not_trusted() {
     let project = Project::new();
-    // The project has the skill and its lock file already: nobody was shown it.
+    // The project has the skill and its lock file already: it was not shown to a user.
     project.run(&["add", "../source", "--yes"]);
     let other = Project {
         state: tempfile::tempdir().unwrap(),

@@ -37,7 +37,7 @@ struct SetupRequest<'a> {
     shared: bool,
     requirements: Vec<String>,
     constraints: &'a [String],
-    /// The packages whose origin the index is asked for.
+    /// The packages; the index is asked for their origin.
     described: &'a [String],
     lock: &'a str,
     uv: Option<&'a Path>,

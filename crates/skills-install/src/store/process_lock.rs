@@ -73,7 +73,7 @@ impl ProcessLock {
     }
 
     /// Returns true if other processes find the file that is locked. A process that waited may have
-    /// the lock of a removed file, which excludes nobody.
+    /// the lock of a removed file, which excludes no other process.
     #[cfg(unix)]
     fn is_at_its_path(&self, handle: &Dir) -> bool {
         use cap_std::fs::MetadataExt as _;

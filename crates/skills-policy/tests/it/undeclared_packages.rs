@@ -80,7 +80,7 @@ fn trusted_mode_does_not_allow_it() {
     assert_eq!(is_granted(&manager, &both), is_granted(&manager, &declared));
 }
 
-/// Such as `--yes`: nobody sees the name.
+/// Such as `--yes`: a user does not see the name.
 #[test]
 fn an_answer_that_was_given_before_does_not_allow_it() {
     let manager = PermissionManager::default();

@@ -207,7 +207,7 @@ impl<'a> Parser<'a> {
         (self.names.len() <= MAX_NAMES).then_some(())
     }
 
-    /// Returns true at the end of a step that is no command of a pipe.
+    /// Returns true at the end of a step other than a command of a pipe.
     fn is_at_step_end(&mut self) -> bool {
         self.skip_space();
         let is_operator = |text| self.rest.starts_with(text);

@@ -73,7 +73,7 @@ async fn scripts_of_all_directories_are_repaired() {
     assert_eq!(run.stdout.text(), "hi\n", "{}", run.stderr.text());
 }
 
-/// What is no text of Windows runs as it is: an archive after a script, line ends in a text of Unix.
+/// Other files than texts of Windows run as they are: an archive after a script, line ends in a text of Unix.
 #[tokio::test]
 async fn other_bytes_are_kept() {
     if skip_without_sandbox() {

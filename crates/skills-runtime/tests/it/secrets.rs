@@ -193,7 +193,7 @@ async fn values_are_redacted_in_the_output() {
     );
 }
 
-/// The place of files is no secret. What only looks like a path can be one.
+/// The place of files is not a secret. What only looks like a path can be one.
 #[tokio::test]
 async fn paths_of_existing_files_are_not_redacted() {
     let fixture = Fixture::new();

@@ -35,7 +35,7 @@ impl GrantedPrograms {
             plan.rootfs.as_ref().and_then(RootFsPlan::layer),
             job.grants().files().first(),
         ) {
-            // If they are too many, there is no layer for any program.
+            // If they are too many, a run that may start any program has no layer.
             let _ = execute_files_of_copy(own, &mut of_any);
         }
         Self {

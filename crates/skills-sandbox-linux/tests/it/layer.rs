@@ -144,7 +144,7 @@ attempt('tool', lambda: start('lib/tool'))
     }
 }
 
-/// No answer allows to start a file of the layer, so nobody is asked for any program.
+/// No answer allows to start a file of the layer, so the user is not asked for any program.
 #[tokio::test]
 async fn a_refused_file_of_a_layer_is_not_one_that_a_rule_allows() {
     let script = r"

@@ -35,7 +35,7 @@ pub(crate) fn find_skill_program<'a>(
         .then_some((RunTarget::Module(path), &command[1..]))
 }
 
-/// Returns the language of a script of the skill whose interpreter the sandbox selects.
+/// Returns the language of a script of the skill, if the sandbox selects its interpreter.
 pub(crate) fn known_type(files: &SkillFiles, path: &str) -> Option<ScriptType> {
     ScriptLanguage::of_file(files, path)?.known()
 }

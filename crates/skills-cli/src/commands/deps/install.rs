@@ -90,7 +90,7 @@ impl Install {
         let output = context.output;
         let mentioned = Mentioned::new(&opened.runtime, &opened.name, &packages)?;
         mentioned.print("installed", output)?;
-        // `--yes` is about packages that the user could know. Nothing was installed, so it is no success.
+        // `--yes` is about packages that the user could know. Nothing was installed, so it is not a success.
         if self.yes || output.is_json() || !is_terminal() {
             return Ok(Exit::Denied);
         }

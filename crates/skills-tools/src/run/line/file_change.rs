@@ -185,7 +185,7 @@ impl FileChange {
     /// Makes the change.
     ///
     /// # Errors
-    /// Fails if it is refused, or larger than a limit. What a program would report is no error.
+    /// Fails if it is refused, or larger than a limit. What a program would report is not an error.
     pub(super) fn apply(
         &self,
         files: &VirtualFiles,
